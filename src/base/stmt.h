@@ -1,0 +1,32 @@
+/* Statements of our own on the host's connection. Each failure becomes a tide_err with SQLite's code and words. Statements
+ * live within one call, one cursor or one transaction, never longer (hosts finalize what they find open). */
+#ifndef TIDE_BASE_STMT_H
+#define TIDE_BASE_STMT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/sqlite.h"
+
+/* Prepares SQL given as an sqlite3_mprintf format; names go through "%w" inside double quotes. NULL when err is set, also
+ * by an earlier call. The caller finalizes. */
+sqlite3_stmt *tide_stmt_prepare(sqlite3 *db, struct tide_err *err, const char *format, ...);
+
+/* Steps once: true when there is a row. false at the end, which resets the statement, and on error, which sets err. */
+bool tide_stmt_row(sqlite3_stmt *stmt, struct tide_err *err);
+
+/* Runs a statement that gives no rows to its end and resets it. */
+void tide_stmt_run(sqlite3_stmt *stmt, struct tide_err *err);
+
+/* Prepares, runs and finalizes a statement without parameters; rows are passed over. */
+void tide_stmt_exec(sqlite3 *db, struct tide_err *err, const char *format, ...);
+
+/* The first column of the first row as an integer; fallback when there is no row or it is NULL. */
+int64_t tide_stmt_int(sqlite3 *db, int64_t fallback, struct tide_err *err, const char *format, ...);
+
+/* Sets err from the connection's last error, unless one is set. */
+void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err);
+
+#endif

@@ -1,0 +1,76 @@
+/* What a dataset is: its columns and options. Made by spec_parse.c from CREATE VIRTUAL TABLE's words, or by the catalog from the
+ * shadow tables. Reference-counted, since cursors outlive a change of the schema; immutable once shared. */
+#ifndef TIDE_MODEL_SPEC_H
+#define TIDE_MODEL_SPEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "model/val.h"
+
+/* Stored in the shadow table _column by name (tide_spec_type_name), never by number. */
+enum tide_type {
+  TIDE_TYPE_ANY,
+  TIDE_TYPE_INTEGER,
+  TIDE_TYPE_REAL,
+  TIDE_TYPE_TEXT,
+  TIDE_TYPE_BLOB,
+  TIDE_TYPE_BOOLEAN,      /* an integer, 0 or 1 */
+  TIDE_TYPE_JSON,         /* text, not validated */
+  TIDE_TYPE_TIMESTAMP_S,  /* integers since 1970 UTC */
+  TIDE_TYPE_TIMESTAMP_MS,
+  TIDE_TYPE_TIMESTAMP_US,
+  TIDE_TYPE_TIMESTAMP_NS
+};
+
+struct tide_column {
+  char *name;
+  enum tide_type type;
+  bool not_null;
+  int partition_at; /* its place in partition_by, from 0; -1: not a partition column */
+};
+
+enum {
+  TIDE_SPEC_COLUMNS_MAX = 1990,     /* SQLite's 2,000 less the hidden ones */
+  TIDE_SPEC_SEGMENT_ROWS_MIN = 16,
+  TIDE_SPEC_SEGMENT_ROWS_MAX = 1048576,
+  TIDE_SPEC_SEGMENT_ROWS = 65536,
+  TIDE_SPEC_ZSTD_LEVEL = 3,
+  TIDE_SPEC_ZSTD_LEVEL_MIN = 1,
+  TIDE_SPEC_ZSTD_LEVEL_MAX = 19
+};
+
+struct tide_spec {
+  int refs;
+  size_t ncolumns;
+  struct tide_column *columns;
+  size_t npartition; /* columns in partition_by; 0: one partition */
+  size_t *partition; /* indexes into columns, in the order of partition_by */
+  int64_t segment_rows;
+  int zstd_level;
+  bool autoflush;
+};
+
+struct tide_spec *tide_spec_ref(struct tide_spec *spec);
+void tide_spec_unref(struct tide_spec *spec); /* NULL is fine */
+
+/* The column of that name, ASCII case ignored as SQLite does; -1 when there is none. */
+int tide_spec_find(const struct tide_spec *spec, const char *name, size_t size);
+
+/* The word of DDL for a type ("TIMESTAMP_MS"; "ANY"), and its inverse, case ignored: false when there is no such type. */
+const char *tide_spec_type_name(enum tide_type type);
+bool tide_spec_type_of(const char *name, size_t size, enum tide_type *ret_type);
+
+/* The type SQLite sees in sqlite3_declare_vtab: "INTEGER", "REAL", "TEXT", "BLOB", "" (ANY: no affinity). */
+const char *tide_spec_declared_type(enum tide_type type);
+
+/* Which stored type a non-NULL value of the column has; TIDE_VAL_NULL for ANY: any. */
+uint8_t tide_spec_stored_type(enum tide_type type);
+
+/* The names of the hidden columns, in the order in which they follow the visible ones. */
+enum { TIDE_HIDDEN_SINCE, TIDE_HIDDEN_PARTITION, TIDE_HIDDEN_INGESTED_AT, TIDE_HIDDEN_COLUMNS };
+const char *tide_spec_hidden_name(int hidden);
+
+#endif

@@ -1,0 +1,60 @@
+/* An encoder turns rows into the bytes of one object: begin, rows any number of times, finish. The same rows in the same order, however they
+ * are cut into calls, give the same bytes under the same library versions. A new format is one new file and a row in registry.c.
+ *
+ * `encoded` counts the bytes of the rows as the format writes them before compression: batches are bounded by it, and the log's hash is of them. */
+#ifndef TIDE_SINK_ENCODER_H
+#define TIDE_SINK_ENCODER_H
+
+#include "base/buf.h"
+#include "model/batch.h"
+#include "model/spec.h"
+
+/* What one object holds besides its rows' columns. */
+struct tide_encoder_config {
+  const struct tide_spec *spec; /* outlives the encoder */
+  const int *columns;           /* what to write, in order: an index into spec's columns, or TIDE_ENCODER_SINCE and so on */
+  size_t ncolumns;
+  const char *partition; /* the partition's text; for TIDE_ENCODER_PARTITION */
+  const struct tide_val *partition_values; /* spec->npartition values: batches do not hold the partition columns */
+  int zstd_level;        /* for compressed formats */
+};
+enum { TIDE_ENCODER_SINCE = -1, TIDE_ENCODER_PARTITION = -2, TIDE_ENCODER_INGESTED_AT = -3 };
+
+enum { TIDE_ENCODER_HASH_SIZE = 33 }; /* 32 hexadecimal digits and a NUL: XXH3, 128 bits, of the encoded bytes */
+
+struct tide_encoder {
+  const struct tide_encoder_methods *methods;
+  uint64_t encoded; /* bytes of rows so far, before compression */
+};
+
+struct tide_encoder_methods {
+  /* Appends `count` rows of the batch from `first` on to `out` (perhaps later: a compressor keeps some back). keep: one byte a row of
+   * the batch, 0 leaves the row out; NULL: all. The caller takes bytes out of `out` between calls as it likes. */
+  int (*rows)(struct tide_encoder *encoder, const struct tide_batch *batch, size_t first, size_t count, const uint8_t *keep,
+              struct tide_buf *out, struct tide_err *err);
+  /* Appends what is left and gives the hash. No rows after it. */
+  int (*finish)(struct tide_encoder *encoder, struct tide_buf *out, char ret_hash[TIDE_ENCODER_HASH_SIZE], struct tide_err *err);
+  void (*destroy)(struct tide_encoder *encoder);
+};
+
+/* A format by its name in tidemark_sink. */
+struct tide_format {
+  const char *name;      /* "ndjson.zst" */
+  const char *extension; /* of the object's name: "ndjson.zst" */
+  struct tide_encoder *(*create)(const struct tide_encoder_config *config, struct tide_err *err);
+  /* Checks the sink's options for this format alone happens in registry.c; this gives the hash of an object's encoded rows from its stored
+   * bytes, read through `read` (fills up to size bytes, 0 at the end, -1 with err), so that an object that is already there can be known. */
+  int (*hash_object)(long (*read)(void *context, void *into, size_t size, struct tide_err *err), void *context,
+                     char ret_hash[TIDE_ENCODER_HASH_SIZE], struct tide_err *err);
+};
+
+/* NULL when there is no such format. ret_names, when asked, lists those there are, for the message. */
+const struct tide_format *tide_format_find(const char *name);
+const char *tide_format_names(void); /* "ndjson, ndjson.zst" */
+
+static inline void tide_encoder_destroy(struct tide_encoder *encoder) {
+  if (encoder != NULL)
+    encoder->methods->destroy(encoder);
+}
+
+#endif
