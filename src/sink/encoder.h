@@ -42,13 +42,13 @@ struct tide_format {
   const char *name;      /* "ndjson.zst" */
   const char *extension; /* of the object's name: "ndjson.zst" */
   struct tide_encoder *(*create)(const struct tide_encoder_config *config, struct tide_err *err);
-  /* Checks the sink's options for this format alone happens in registry.c; this gives the hash of an object's encoded rows from its stored
-   * bytes, read through `read` (fills up to size bytes, 0 at the end, -1 with err), so that an object that is already there can be known. */
+  /* The hash of an object's encoded rows from its stored bytes, which `read` gives (fills up to size bytes, 0 at the end, -1 with err), so
+   * that an object that is already there can be known again. */
   int (*hash_object)(long (*read)(void *context, void *into, size_t size, struct tide_err *err), void *context,
                      char ret_hash[TIDE_ENCODER_HASH_SIZE], struct tide_err *err);
 };
 
-/* NULL when there is no such format. ret_names, when asked, lists those there are, for the message. */
+/* NULL when there is no such format; tide_format_names lists those there are, for the message. */
 const struct tide_format *tide_format_find(const char *name);
 const char *tide_format_names(void); /* "ndjson, ndjson.zst" */
 
