@@ -3,7 +3,7 @@
  * A batch has `rows` rows of `ncolumns` columns, and for each row its since and ingested_at. A column holds, for each row, a tag
  * (enum tide_val_type) and a number:  INT the value; REAL the bits of the double; TEXT and BLOB the offset into `base`, with the size in
  * size[row]; NULL 0. `base` is either the column's own bytes.data or memory somebody else owns (a decoded dictionary, say).
- * A column that was not decoded has tag NULL.
+ * A column that was never decoded or appended to has tag NULL; who decodes column by column keeps track of which are done.
  *
  * Life: all zero; init; any number of appends, or a decoder that fills columns after tide_batch_reserve; reset to use again; clear. */
 #ifndef TIDE_MODEL_BATCH_H

@@ -24,7 +24,8 @@ struct tide_zone {
 
 /* Whether a row whose column lies in the zone may satisfy the predicate under SQLite's rules, for a column of that type, collation
  * BINARY. Comparison in SQL depends on the affinities of both sides and only the column's is known here, so "no" is said only where
- * every possible affinity of the right-hand side agrees. */
+ * every possible affinity of the right-hand side agrees. The order of texts is that of their UTF-8: in a UTF-16 database, where SQLite
+ * compares the bytes of UTF-16, the caller must not ask GT, GE, LT or LE of a text. */
 bool tide_pred_may_match(const struct tide_pred *pred, enum tide_type type, const struct tide_zone *zone);
 
 #endif

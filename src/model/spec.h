@@ -34,6 +34,7 @@ struct tide_column {
 
 enum {
   TIDE_SPEC_COLUMNS_MAX = 1990,     /* SQLite's 2,000 less the hidden ones */
+  TIDE_SPEC_PARTITION_MAX = 8,      /* columns in partition_by */
   TIDE_SPEC_SEGMENT_ROWS_MIN = 16,
   TIDE_SPEC_SEGMENT_ROWS_MAX = 1048576,
   TIDE_SPEC_SEGMENT_ROWS = 65536,

@@ -1,0 +1,331 @@
+#include "model/spec_parse.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sqlite.h"
+#include "model/words.h"
+
+/* ---- Columns ---- */
+
+struct refused {
+  const char *keyword;
+  const char *shown;
+};
+
+static const struct refused refused_constraints[] = {
+    {"PRIMARY", "PRIMARY KEY"}, {"UNIQUE", "UNIQUE"},         {"CHECK", "CHECK"},         {"DEFAULT", "DEFAULT"},
+    {"COLLATE", "COLLATE"},     {"REFERENCES", "REFERENCES"}, {"GENERATED", "GENERATED"}, {"AS", "AS"},
+    {"NULL", "NULL"},           {"CONSTRAINT", "CONSTRAINT"}, {"ON", "ON CONFLICT"},      {NULL, NULL}};
+static const struct refused refused_table_constraints[] = {{"PRIMARY", "PRIMARY KEY"},   {"UNIQUE", "UNIQUE"},
+                                                           {"CHECK", "CHECK"},           {"FOREIGN", "FOREIGN KEY"},
+                                                           {"CONSTRAINT", "CONSTRAINT"}, {NULL, NULL}};
+
+/* The words by which to refuse a constraint; NULL when the word begins none of the list. */
+static const char *refused_as(const struct refused *list, const struct tide_word *word) {
+  for (; list->keyword != NULL; list++) {
+    if (tide_word_is(word, list->keyword))
+      return list->shown;
+  }
+  return NULL;
+}
+
+static bool begins_constraint(const struct tide_word *word) {
+  return tide_word_is(word, "NOT") || refused_as(refused_constraints, word) != NULL;
+}
+
+/* Passes over "(...)", in which only parentheses count. Returns where it ends. */
+static const char *skip_parentheses(struct tide_words *words) {
+  const char *end = words->rest;
+  int depth = 0;
+  do {
+    depth += tide_word_is_byte(&words->word, '(') ? 1 : tide_word_is_byte(&words->word, ')') ? -1 : 0;
+    end = words->rest;
+    tide_words_advance(words);
+  } while (depth > 0 && words->word.kind != TIDE_WORD_END);
+  return end;
+}
+
+static void parse_type(struct tide_words *words, struct tide_column *column, struct tide_err *err) {
+  column->type = TIDE_TYPE_ANY;
+  if (words->word.kind != TIDE_WORD_BARE || begins_constraint(&words->word))
+    return;
+  const char *start = words->word.at;
+  const char *end = start;
+  while (words->word.kind == TIDE_WORD_BARE && !begins_constraint(&words->word)) {
+    end = words->rest;
+    tide_words_advance(words);
+  }
+  if (tide_word_is_byte(&words->word, '('))
+    end = skip_parentheses(words);
+  if (!tide_spec_type_of(start, (size_t)(end - start), &column->type))
+    tide_err_set(err, SQLITE_ERROR,
+                 "unknown type \"%.*w\": expected INTEGER, REAL, TEXT, BLOB, ANY, BOOLEAN, JSON, TIMESTAMP_S, "
+                 "TIMESTAMP_MS, TIMESTAMP_US or TIMESTAMP_NS",
+                 (int)(end - start), start);
+}
+
+static void parse_constraints(struct tide_words *words, struct tide_column *column, struct tide_err *err) {
+  while (words->word.kind != TIDE_WORD_END && !tide_err_is_set(err)) {
+    const char *refused = refused_as(refused_constraints, &words->word);
+    if (refused != NULL) {
+      tide_err_set(err, SQLITE_ERROR, "%s is not supported: only NOT NULL is", refused);
+    } else if (!tide_word_is(&words->word, "NOT")) {
+      tide_word_unexpected(&words->word, "a type or NOT NULL", err);
+    } else {
+      tide_words_advance(words);
+      if (!tide_word_is(&words->word, "NULL"))
+        tide_word_unexpected(&words->word, "NULL after NOT", err);
+      tide_words_advance(words);
+      column->not_null = true;
+    }
+  }
+}
+
+static void check_name(const char *name, struct tide_err *err) {
+  static const char *const rowids[] = {"rowid", "_rowid_", "oid"};
+  if (*name == '\0')
+    tide_err_set(err, SQLITE_ERROR, "a column's name is empty");
+  for (int i = 0; i < TIDE_HIDDEN_COLUMNS; i++) {
+    if (sqlite3_stricmp(name, tide_spec_hidden_name(i)) == 0)
+      tide_err_set(err, SQLITE_ERROR, "column \"%w\" clashes with a hidden column", name);
+  }
+  for (size_t i = 0; i < sizeof rowids / sizeof *rowids; i++) {
+    if (sqlite3_stricmp(name, rowids[i]) == 0)
+      tide_err_set(err, SQLITE_ERROR, "column \"%w\" clashes with a name of the rowid", name);
+  }
+}
+
+static int parse_column(struct tide_words *words, struct tide_column *ret_column, struct tide_err *err) {
+  struct tide_column column = {.partition_at = -1};
+  const char *refused = refused_as(refused_table_constraints, &words->word);
+  if (refused != NULL)
+    tide_err_set(err, SQLITE_ERROR, "%s is not supported: expected a column or an option", refused);
+  else if (words->word.kind != TIDE_WORD_BARE && words->word.kind != TIDE_WORD_QUOTED)
+    tide_word_unexpected(&words->word, "a column's name", err);
+  if (tide_err_is_set(err))
+    return err->rc;
+  column.name = tide_word_text(&words->word, err);
+  if (column.name == NULL)
+    return err->rc;
+  check_name(column.name, err);
+  if (!tide_err_is_set(err)) {
+    tide_words_advance(words);
+    parse_type(words, &column, err);
+    parse_constraints(words, &column, err);
+    tide_err_prefix(err, "column \"%w\"", column.name);
+  }
+  if (tide_err_is_set(err))
+    tide_free(column.name);
+  else
+    *ret_column = column;
+  return err->rc;
+}
+
+int tide_spec_parse_column(const char *text, struct tide_column *ret_column, struct tide_err *err) {
+  struct tide_words words = tide_words_of(text);
+  return parse_column(&words, ret_column, err);
+}
+
+/* ---- Options ---- */
+
+enum option { OPTION_PARTITION_BY, OPTION_SEGMENT_ROWS, OPTION_ZSTD_LEVEL, OPTION_AUTOFLUSH, OPTIONS };
+
+struct option_facts {
+  const char *name;
+  int64_t min; /* of those that are integers */
+  int64_t max;
+};
+
+static const struct option_facts option_facts[OPTIONS] = {
+    [OPTION_PARTITION_BY] = {"partition_by", 0, 0},
+    [OPTION_SEGMENT_ROWS] = {"segment_rows", TIDE_SPEC_SEGMENT_ROWS_MIN, TIDE_SPEC_SEGMENT_ROWS_MAX},
+    [OPTION_ZSTD_LEVEL] = {"zstd_level", TIDE_SPEC_ZSTD_LEVEL_MIN, TIDE_SPEC_ZSTD_LEVEL_MAX},
+    [OPTION_AUTOFLUSH] = {"autoflush", 0, 1},
+};
+
+struct parser {
+  struct tide_spec *spec;
+  size_t columns_cap;
+  bool seen[OPTIONS];
+  struct tide_words partition_by; /* its value: columns may follow the option, so it is read last */
+};
+
+/* An option's whole value as text, without its quotes when it is one quoted word. The caller frees. */
+static char *value_text(struct tide_words words, struct tide_err *err) {
+  struct tide_word first = words.word;
+  const char *end = first.at + first.size;
+  int count = 0;
+  for (; words.word.kind != TIDE_WORD_END; tide_words_advance(&words)) {
+    end = words.rest;
+    count++;
+  }
+  return count == 1 ? tide_word_text(&first, err) : tide_copy_text(first.at, (size_t)(end - first.at), err);
+}
+
+/* Decimal digits alone; -1 when there is anything else, or more of them than any bound here has. */
+static int64_t digits_value(const char *text) {
+  int64_t value = 0;
+  size_t size = strspn(text, "0123456789");
+  if (size == 0 || size > 18 || text[size] != '\0')
+    return -1;
+  for (; *text != '\0'; text++)
+    value = value * 10 + (*text - '0');
+  return value;
+}
+
+static int64_t parse_number(const struct option_facts *facts, struct tide_words words, struct tide_err *err) {
+  char *text = value_text(words, err);
+  if (text == NULL)
+    return 0;
+  int64_t value = digits_value(text);
+  if (value < facts->min || value > facts->max)
+    tide_err_set(err, SQLITE_ERROR, "%s is \"%w\": expected an integer from %lld to %lld", facts->name, text,
+                 (long long)facts->min, (long long)facts->max);
+  tide_free(text);
+  return value;
+}
+
+static int find_option(const struct tide_word *word, struct tide_err *err) {
+  for (int i = 0; i < OPTIONS; i++) {
+    if (tide_word_is(word, option_facts[i].name))
+      return i;
+  }
+  tide_err_set(err, SQLITE_ERROR,
+               "unknown option \"%.*w\": expected partition_by, segment_rows, zstd_level or autoflush", (int)word->size,
+               word->at);
+  return -1;
+}
+
+/* words: the option's name is current, '=' follows. */
+static void parse_option(struct parser *parser, struct tide_words words, struct tide_err *err) {
+  int option = find_option(&words.word, err);
+  if (option < 0)
+    return;
+  const struct option_facts *facts = &option_facts[option];
+  if (parser->seen[option])
+    tide_err_set(err, SQLITE_ERROR, "option %s is given twice", facts->name);
+  parser->seen[option] = true;
+  tide_words_advance(&words);
+  tide_words_advance(&words);
+  if (option == OPTION_PARTITION_BY)
+    parser->partition_by = words;
+  else if (option == OPTION_SEGMENT_ROWS)
+    parser->spec->segment_rows = parse_number(facts, words, err);
+  else if (option == OPTION_ZSTD_LEVEL)
+    parser->spec->zstd_level = (int)parse_number(facts, words, err);
+  else
+    parser->spec->autoflush = parse_number(facts, words, err) != 0;
+}
+
+static bool can_partition(enum tide_type type) {
+  return tide_spec_stored_type(type) == TIDE_VAL_INT || type == TIDE_TYPE_TEXT;
+}
+
+static void add_partition_column(struct tide_spec *spec, const char *name, struct tide_err *err) {
+  int found = tide_spec_find(spec, name, strlen(name));
+  struct tide_column *column = found >= 0 ? &spec->columns[found] : NULL;
+  if (column == NULL)
+    tide_err_set(err, SQLITE_ERROR, "partition_by names \"%w\", which is no column", name);
+  else if (column->partition_at >= 0)
+    tide_err_set(err, SQLITE_ERROR, "partition_by names column \"%w\" twice", column->name);
+  else if (!can_partition(column->type))
+    tide_err_set(err, SQLITE_ERROR,
+                 "partition_by names column \"%w\" of type %s: expected INTEGER, TEXT, BOOLEAN or a TIMESTAMP",
+                 column->name, tide_spec_type_name(column->type));
+  else if (spec->npartition == TIDE_SPEC_PARTITION_MAX)
+    tide_err_set(err, SQLITE_ERROR, "partition_by names more than %d columns", TIDE_SPEC_PARTITION_MAX);
+  if (tide_err_is_set(err))
+    return;
+  column->partition_at = (int)spec->npartition;
+  spec->partition[spec->npartition++] = (size_t)found;
+}
+
+static void parse_partition_column(struct tide_spec *spec, struct tide_words *words, struct tide_err *err) {
+  if (words->word.kind != TIDE_WORD_BARE && words->word.kind != TIDE_WORD_QUOTED)
+    tide_word_unexpected(&words->word, "a column's name in partition_by", err);
+  char *name = tide_err_is_set(err) ? NULL : tide_word_text(&words->word, err);
+  if (name == NULL)
+    return;
+  add_partition_column(spec, name, err);
+  tide_free(name);
+  tide_words_advance(words);
+}
+
+/* partition_by = name, or (name, name ...) */
+static void parse_partition_by(struct tide_spec *spec, struct tide_words words, struct tide_err *err) {
+  spec->partition = tide_alloc_zero(TIDE_SPEC_PARTITION_MAX, sizeof *spec->partition, err);
+  if (spec->partition == NULL)
+    return;
+  bool list = tide_word_is_byte(&words.word, '(');
+  if (list)
+    tide_words_advance(&words);
+  if (list && tide_word_is_byte(&words.word, ')'))
+    tide_err_set(err, SQLITE_ERROR, "partition_by is empty: expected a column's name or (name, name)");
+  parse_partition_column(spec, &words, err);
+  while (list && tide_word_is_byte(&words.word, ',') && !tide_err_is_set(err)) {
+    tide_words_advance(&words);
+    parse_partition_column(spec, &words, err);
+  }
+  if (tide_err_is_set(err))
+    return;
+  if (list && !tide_word_is_byte(&words.word, ')'))
+    tide_word_unexpected(&words.word, "\",\" or \")\" in partition_by", err);
+  if (list)
+    tide_words_advance(&words);
+  if (words.word.kind != TIDE_WORD_END)
+    tide_word_unexpected(&words.word, "nothing behind partition_by's value", err);
+}
+
+/* ---- The whole ---- */
+
+static void add_column(struct parser *parser, struct tide_words *words, struct tide_err *err) {
+  struct tide_spec *spec = parser->spec;
+  struct tide_column column;
+  if (parse_column(words, &column, err) != 0)
+    return;
+  void *columns = spec->columns;
+  if (tide_spec_find(spec, column.name, strlen(column.name)) >= 0)
+    tide_err_set(err, SQLITE_ERROR, "column \"%w\" is named twice", column.name);
+  else if (spec->ncolumns == TIDE_SPEC_COLUMNS_MAX)
+    tide_err_set(err, SQLITE_ERROR, "more than %d columns", TIDE_SPEC_COLUMNS_MAX);
+  else
+    tide_grow(&columns, &parser->columns_cap, spec->ncolumns + 1, sizeof column, err);
+  spec->columns = columns;
+  if (tide_err_is_set(err))
+    tide_free(column.name);
+  else
+    spec->columns[spec->ncolumns++] = column;
+}
+
+static void parse_argument(struct parser *parser, const char *text, struct tide_err *err) {
+  struct tide_words words = tide_words_of(text);
+  struct tide_words next = words;
+  tide_words_advance(&next);
+  if (words.word.kind == TIDE_WORD_END)
+    tide_err_set(err, SQLITE_ERROR, "an empty argument: expected a column or an option");
+  else if (tide_word_is_byte(&next.word, '='))
+    parse_option(parser, words, err);
+  else
+    add_column(parser, &words, err);
+}
+
+struct tide_spec *tide_spec_parse(int argc, const char *const *args, struct tide_err *err) {
+  struct parser parser = {.spec = tide_alloc_zero(1, sizeof *parser.spec, err)};
+  if (parser.spec == NULL)
+    return NULL;
+  parser.spec->refs = 1;
+  parser.spec->segment_rows = TIDE_SPEC_SEGMENT_ROWS;
+  parser.spec->zstd_level = TIDE_SPEC_ZSTD_LEVEL;
+  parser.spec->autoflush = true;
+  for (int i = 0; i < argc && !tide_err_is_set(err); i++)
+    parse_argument(&parser, args[i], err);
+  if (parser.spec->ncolumns == 0)
+    tide_err_set(err, SQLITE_ERROR, "no column: expected at least one, such as tidemark(body TEXT)");
+  if (parser.seen[OPTION_PARTITION_BY] && !tide_err_is_set(err))
+    parse_partition_by(parser.spec, parser.partition_by, err);
+  if (!tide_err_is_set(err))
+    return parser.spec;
+  tide_spec_unref(parser.spec);
+  return NULL;
+}
