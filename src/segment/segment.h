@@ -1,8 +1,9 @@
-/* A segment: an immutable run of rows of one partition, ascending in since, one chunk of bytes a column. This header is what the engine
- * sees; format.h draws the bytes.
+/* A segment: an immutable run of rows of one partition, ascending in since, one chunk of bytes a column. This header is
+ * what the engine sees; format.h draws the bytes.
  *
  * Columns of a segment are numbered: 0 since, 1 ingested_at, 2 + i the dataset's column i. Each is cut into frames of
- * TIDE_SEGMENT_FRAME_ROWS rows that decode by themselves. Partition columns hold one value in a whole segment and are not stored. */
+ * TIDE_SEGMENT_FRAME_ROWS rows that decode by themselves. Partition columns hold one value in a whole segment and are
+ * not stored. */
 #ifndef TIDE_SEGMENT_SEGMENT_H
 #define TIDE_SEGMENT_SEGMENT_H
 
@@ -11,28 +12,36 @@
 #include "model/pred.h"
 #include "model/spec.h"
 
-enum { TIDE_SEGMENT_FRAME_ROWS = 4096, TIDE_SEGMENT_COLUMN_SINCE = 0, TIDE_SEGMENT_COLUMN_INGESTED = 1, TIDE_SEGMENT_COLUMN_FIRST = 2 };
+enum {
+  TIDE_SEGMENT_FRAME_ROWS = 4096,
+  TIDE_SEGMENT_COLUMN_SINCE = 0,
+  TIDE_SEGMENT_COLUMN_INGESTED = 1,
+  TIDE_SEGMENT_COLUMN_FIRST = 2
+};
 
 /* ---- writing (seg_writer.c) ---- */
 
 struct tide_segment_out {
   struct tide_buf meta;    /* the segment's description: rows, first and last since, per column chunk size, zone map */
-  struct tide_buf *chunks; /* nchunks of them, by segment column; len 0: nothing to store (a partition column) */
+  struct tide_buf *chunks; /* nchunks of them, by segment column; len 0: nothing to store (a partition
+                              column, or one that is NULL in all rows) */
   size_t nchunks;
   uint64_t raw_bytes;    /* batch->raw_bytes */
   uint64_t stored_bytes; /* meta and chunks */
 };
 
-/* Encodes all rows of a batch (1 to TIDE_SPEC_SEGMENT_ROWS_MAX, since strictly ascending, all columns present; both are asserted). The same
- * rows and level give the same bytes. ret_out is all zero or was cleared before; on failure it is cleared. Returns 0 or the code. */
+/* Encodes all rows of a batch (1 to TIDE_SPEC_SEGMENT_ROWS_MAX, since strictly ascending, all columns present; both are
+ * asserted). The same rows and level give the same bytes. ret_out is all zero or was cleared before; on failure it is
+ * cleared. Returns 0 or the code. */
 int tide_segment_write(const struct tide_spec *spec, const struct tide_batch *batch, int zstd_level,
                        struct tide_segment_out *ret_out, struct tide_err *err);
 void tide_segment_out_clear(struct tide_segment_out *out);
 
 /* ---- reading (seg_reader.c): hostile input welcome ---- */
 
-/* Where chunk bytes come from: fills `into` with `size` bytes at `offset` of the chunk of a segment column. size and offset are within the
- * chunk size that meta states; a chunk that is shorter or missing is the source's error. Returns 0 or the code. */
+/* Where chunk bytes come from: fills `into` with `size` bytes at `offset` of the chunk of a segment column. size and
+ * offset are within the chunk size that meta states; a chunk that is shorter or missing is the source's error. Returns
+ * 0 or the code. */
 struct tide_chunk_source {
   int (*read)(void *context, size_t column, uint64_t offset, size_t size, void *into, struct tide_err *err);
   void *context;
@@ -40,8 +49,8 @@ struct tide_chunk_source {
 
 struct tide_segment; /* opaque: an open segment and what it has cached */
 
-/* Parses meta (copied). Damage, or what contradicts itself, is SQLITE_CORRUPT_VTAB. A segment may have fewer columns than the spec
- * (columns added later read NULL). The spec must live as long. */
+/* Parses meta (copied). Damage, or what contradicts itself, is SQLITE_CORRUPT_VTAB. A segment may have fewer columns
+ * than the spec (columns added later read NULL). The spec must live as long. */
 struct tide_segment *tide_segment_open(const struct tide_spec *spec, const void *meta, size_t size,
                                        struct tide_chunk_source source, struct tide_err *err);
 void tide_segment_close(struct tide_segment *segment); /* NULL is fine */
@@ -51,25 +60,27 @@ size_t tide_segment_frames(const struct tide_segment *segment);
 int64_t tide_segment_first_since(const struct tide_segment *segment);
 int64_t tide_segment_last_since(const struct tide_segment *segment);
 
-/* The zone of a dataset column in the whole segment. Views live as long as the segment. Partition columns and columns added later: types
- * 0xff and not bounded (nothing known). */
+/* The zone of a dataset column in the whole segment. Views live as long as the segment. Partition columns and columns
+ * added later: types 0xff and not bounded (nothing known). */
 void tide_segment_zone(const struct tide_segment *segment, size_t column, struct tide_zone *ret_zone);
 
 /* Rows of frame f: TIDE_SEGMENT_FRAME_ROWS in all but the last one. */
 size_t tide_segment_frame_rows(const struct tide_segment *segment, size_t frame);
 
-/* Decodes since (and only it) of a frame into batch->since and sets batch->rows; then, as needed, ingested_at or one dataset column of the
- * same frame into the batch, which must have the spec's number of columns and was reset before the frame's first call. Checks the frame's checksum, all
- * counts and offsets, and for since that it ascends strictly within [first, last]. Damage is SQLITE_CORRUPT_VTAB with "column <name>, frame <n>"
- * in the message; the caller adds table and segment. A decoded TEXT or BLOB lies in memory of the batch. For a partition column: do not
- * call it, the value is the partition's. Returns 0 or the code. */
+/* Decodes since (and only it) of a frame into batch->since and sets batch->rows; then, as needed, ingested_at or one
+ * dataset column of the same frame into the batch, which must have the spec's number of columns and was reset before
+ * the frame's first call. Checks the frame's checksum, all counts and offsets, and for since that it ascends strictly
+ * within [first, last]. Damage is SQLITE_CORRUPT_VTAB with "column <name>, frame <n>" in the message; the caller adds
+ * table and segment. A decoded TEXT or BLOB lies in memory of the batch. For a partition column: do not call it, the
+ * value is the partition's. Returns 0 or the code. */
 int tide_segment_read_since(struct tide_segment *segment, size_t frame, struct tide_batch *batch, struct tide_err *err);
-int tide_segment_read_ingested(struct tide_segment *segment, size_t frame, struct tide_batch *batch, struct tide_err *err);
+int tide_segment_read_ingested(struct tide_segment *segment, size_t frame, struct tide_batch *batch,
+                               struct tide_err *err);
 int tide_segment_read_column(struct tide_segment *segment, size_t frame, size_t column, struct tide_batch *batch,
                              struct tide_err *err);
 
-/* Which frame may hold the first row whose since is above `since`, from what the segment knows without decoding every frame (it may decode
- * the chunk's directory): tide_segment_frames() when none can. */
+/* Which frame may hold the first row whose since is above `since`, from what the segment knows without decoding every
+ * frame (it may decode the chunk's directory): tide_segment_frames() when none can. */
 int tide_segment_seek(struct tide_segment *segment, int64_t since, size_t *ret_frame, struct tide_err *err);
 
 #endif

@@ -1,0 +1,23 @@
+/* A section of doubles, handled as their 64 bits, so that -0.0, infinities and every last digit come back. A NaN is
+ * damage: SQLite stores none.
+ *
+ *   byte 0    kind
+ *   CONSTANT  u64 bits             all n are it
+ *   PLAIN     n times u64 bits     little-endian
+ *   PLANES    n numbers in eight planes (bitpack.h), which zstd often compresses better */
+#ifndef TIDE_CODEC_REALCOL_H
+#define TIDE_CODEC_REALCOL_H
+
+#include "base/rd.h"
+#include "codec/trial.h"
+
+enum tide_realcol_kind { TIDE_REALCOL_CONSTANT = 0, TIDE_REALCOL_PLAIN = 1, TIDE_REALCOL_PLANES = 2 };
+
+/* Appends the section of n bit patterns, n at least 1. Without a trial (NULL): constant or plain. */
+void tide_realcol_write(struct tide_trial *trial, const int64_t *bits, size_t n, struct tide_buf *out,
+                        struct tide_err *err);
+
+/* Reads a section of n bit patterns, n at least 1. Damage sets rd->bad; the values are then worthless. */
+void tide_realcol_read(struct tide_rd *rd, size_t n, int64_t *ret_bits);
+
+#endif

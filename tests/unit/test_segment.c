@@ -1,0 +1,337 @@
+#include <string.h>
+
+#include <xxhash.h>
+
+#include "base/sqlite.h"
+#include "oom.h"
+#include "segment_rows.h"
+
+START_TEST(rows_of_all_types_come_back) {
+  static const size_t sizes[] = {1, 2, 4095, 4096, 4097, 9000};
+  for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+    struct tide_err err = {0};
+    struct tide_batch batch = random_batch(sizes[i]);
+    struct tide_segment_out out = written(&batch);
+    ck_assert_uint_eq(out.raw_bytes, batch.raw_bytes);
+    uint64_t stored = out.meta.len;
+    for (size_t c = 0; c < out.nchunks; c++)
+      stored += out.chunks[c].len;
+    ck_assert_uint_eq(out.stored_bytes, stored);
+    read_all(&out, &batch, 0, &err);
+    assert_ok(err);
+    tide_segment_out_clear(&out);
+    tide_batch_clear(&batch);
+  }
+}
+END_TEST
+
+START_TEST(equal_rows_give_equal_bytes) {
+  struct tide_batch batch = random_batch(5000), again = random_batch(5000);
+  struct tide_segment_out out = written(&batch), other = written(&again);
+  ck_assert_uint_eq(out.meta.len, other.meta.len);
+  ck_assert_mem_eq(out.meta.data, other.meta.data, out.meta.len);
+  for (size_t c = 0; c < out.nchunks; c++) {
+    ck_assert_uint_eq(out.chunks[c].len, other.chunks[c].len);
+    ck_assert(out.chunks[c].len == 0 || memcmp(out.chunks[c].data, other.chunks[c].data, out.chunks[c].len) == 0);
+  }
+  tide_segment_out_clear(&out);
+  tide_segment_out_clear(&other);
+  tide_batch_clear(&batch);
+  tide_batch_clear(&again);
+}
+END_TEST
+
+START_TEST(a_read_touches_only_what_it_needs) {
+  struct tide_err err = {0};
+  struct tide_batch batch = random_batch(20000), back;
+  struct tide_segment_out out = written(&batch);
+  struct store store = {.out = &out};
+  struct tide_segment *segment = opened(&store, &err);
+  ck_assert_uint_eq(store.reads, 0);
+  tide_batch_init(&back, COLUMNS, &err);
+  tide_segment_read_column(segment, 4, INTEGER, &back, &err);
+  ck_assert_uint_eq(store.columns, 1u << (TIDE_SEGMENT_COLUMN_FIRST + INTEGER));
+  ck_assert_uint_eq(store.reads, 2); /* the header and the frame */
+  ck_assert_uint_lt(store.bytes, out.chunks[TIDE_SEGMENT_COLUMN_FIRST + INTEGER].len / 4);
+  tide_segment_read_column(segment, 3, INTEGER, &back, &err);
+  ck_assert_uint_eq(store.reads, 3); /* the header is known */
+  tide_segment_read_column(segment, 3, EMPTY, &back, &err);
+  ck_assert_uint_eq(store.reads, 3);
+  assert_ok(err);
+  tide_batch_clear(&back);
+  tide_segment_close(segment);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+START_TEST(columns_without_values_have_no_chunk) {
+  struct tide_batch batch = random_batch(9000);
+  struct tide_segment_out out = written(&batch);
+  ck_assert_uint_eq(out.nchunks, TIDE_SEGMENT_COLUMN_FIRST + COLUMNS);
+  for (size_t c = 0; c < out.nchunks; c++)
+    ck_assert_int_eq(out.chunks[c].len == 0,
+                     c == TIDE_SEGMENT_COLUMN_FIRST + PART || c == TIDE_SEGMENT_COLUMN_FIRST + EMPTY);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+START_TEST(columns_added_later_read_null) {
+  struct tide_err err = {0};
+  struct tide_spec wider = spec;
+  wider.ncolumns = COLUMNS + 2;
+  struct tide_batch batch = random_batch(100), back;
+  struct tide_segment_out out = written(&batch);
+  struct store store = {.out = &out};
+  struct tide_segment *segment =
+      tide_segment_open(&wider, out.meta.data, out.meta.len, (struct tide_chunk_source){read_store, &store}, &err);
+  tide_batch_init(&back, COLUMNS + 2, &err);
+  tide_segment_read_column(segment, 0, COLUMNS + 1, &back, &err);
+  assert_ok(err);
+  for (size_t row = 0; row < 100; row++)
+    ck_assert_uint_eq(back.columns[COLUMNS + 1].tag[row], TIDE_VAL_NULL);
+  struct tide_zone zone;
+  tide_segment_zone(segment, COLUMNS + 1, &zone);
+  ck_assert(zone.types == 0xff && !zone.bounded);
+  tide_segment_zone(segment, PART, &zone);
+  ck_assert(zone.types == 0xff && !zone.bounded);
+  tide_batch_clear(&back);
+  tide_segment_close(segment);
+
+  struct tide_spec narrower = spec; /* as after a restore of half the shadow tables */
+  narrower.ncolumns = COLUMNS - 1;
+  ck_assert_ptr_null(
+      tide_segment_open(&narrower, out.meta.data, out.meta.len, (struct tide_chunk_source){read_store, &store}, &err));
+  ck_assert_int_eq(err.rc, SQLITE_CORRUPT_VTAB);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+START_TEST(seek_finds_the_frame_of_the_next_row) {
+  struct tide_err err = {0};
+  struct tide_batch batch = random_batch(13000);
+  struct tide_segment_out out = written(&batch);
+  struct store store = {.out = &out};
+  struct tide_segment *segment = opened(&store, &err);
+  size_t row = 0; /* the first one above since */
+  for (int64_t since = batch.since[0] - 3; since < batch.since[12999] + 3; since++) {
+    while (row < batch.rows && batch.since[row] <= since)
+      row++;
+    size_t frame, exact = row < batch.rows ? row / TIDE_SEGMENT_FRAME_ROWS : tide_segment_frames(segment);
+    ck_assert_int_eq(tide_segment_seek(segment, since, &frame, &err), 0);
+    /* in the gap between two frames the one before it may be named, never one too late */
+    bool gap = row % TIDE_SEGMENT_FRAME_ROWS == 0 && row < batch.rows && frame + 1 == exact;
+    ck_assert(frame == exact || gap);
+    if (row < batch.rows && since + 1 == batch.since[row])
+      ck_assert_uint_eq(frame, exact);
+  }
+  ck_assert_uint_eq(store.reads, 1); /* the directory of since */
+  size_t frame;
+  tide_segment_seek(segment, INT64_MIN, &frame, &err);
+  ck_assert_uint_eq(frame, 0);
+  tide_segment_seek(segment, INT64_MAX, &frame, &err);
+  ck_assert_uint_eq(frame, 4);
+  assert_ok(err);
+  tide_segment_close(segment);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+START_TEST(since_reaches_the_ends_of_integers) {
+  struct tide_err err = {0};
+  struct tide_batch batch;
+  tide_batch_init(&batch, COLUMNS, &err);
+  static const int64_t sinces[] = {INT64_MIN, -1, INT64_MAX};
+  struct tide_val values[COLUMNS] = {{0}};
+  for (size_t i = 0; i < 3; i++)
+    tide_batch_append(&batch, sinces[i], INT64_MIN, values, &err);
+  struct tide_segment_out out = written(&batch);
+  read_all(&out, &batch, 0, &err);
+  assert_ok(err);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+/* ---- zone maps ---- */
+
+/* The zone of column t or any of a segment of these values, in meta and back. */
+static struct tide_segment *zone_of(const struct tide_val *list, size_t n, struct tide_zone *ret_zone) {
+  struct tide_err err = {0};
+  struct tide_batch batch;
+  tide_batch_init(&batch, COLUMNS, &err);
+  for (size_t i = 0; i < n; i++) {
+    struct tide_val values[COLUMNS] = {[ANY] = list[i]};
+    tide_batch_append(&batch, (int64_t)i, 0, values, &err);
+  }
+  struct tide_segment_out out = written(&batch);
+  struct store store = {.out = &out};
+  struct tide_segment *segment = opened(&store, &err);
+  assert_ok(err);
+  tide_segment_zone(segment, ANY, ret_zone);
+  for (size_t i = 0; i < n && ret_zone->bounded; i++)
+    ck_assert(list[i].type == TIDE_VAL_NULL ||
+              (tide_val_compare(&ret_zone->min, &list[i]) <= 0 && tide_val_compare(&list[i], &ret_zone->max) <= 0));
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+  return segment; /* owns what the zone views */
+}
+
+START_TEST(zones_hold_types_and_bounds) {
+  struct tide_zone zone;
+  const struct tide_val mixed[] = {tide_val_text("a", 1), tide_val_null(), tide_val_int(7), tide_val_real(-1.5),
+                                   tide_val_blob("", 0)};
+  struct tide_segment *segment = zone_of(mixed, 5, &zone);
+  ck_assert_uint_eq(zone.types, 0x1f);
+  ck_assert(zone.bounded);
+  ck_assert(same_value(zone.min, tide_val_real(-1.5)));
+  ck_assert(same_value(zone.max, tide_val_blob("", 0)));
+  tide_segment_close(segment);
+
+  const struct tide_val ints[] = {tide_val_int(3), tide_val_int(INT64_MIN), tide_val_int(INT64_MAX)};
+  segment = zone_of(ints, 3, &zone);
+  ck_assert_uint_eq(zone.types, 1 << TIDE_VAL_INT);
+  ck_assert(same_value(zone.min, tide_val_int(INT64_MIN)));
+  ck_assert(same_value(zone.max, tide_val_int(INT64_MAX)));
+  tide_segment_close(segment);
+
+  /* 2^53 + 1 is above the real 2^53, though as reals they are equal */
+  const struct tide_val close[] = {tide_val_int(9007199254740993), tide_val_real(9007199254740992.0)};
+  segment = zone_of(close, 2, &zone);
+  ck_assert(same_value(zone.min, close[1]));
+  ck_assert(same_value(zone.max, close[0]));
+  tide_segment_close(segment);
+
+  const struct tide_val nulls[] = {tide_val_null()};
+  segment = zone_of(nulls, 1, &zone);
+  ck_assert(zone.types == 1 << TIDE_VAL_NULL && !zone.bounded);
+  tide_segment_close(segment);
+}
+END_TEST
+
+/* The zone of one text of n bytes: 40 letters, whose bytes from `from` on are 0xff. */
+static struct tide_segment *zone_of_text(size_t n, size_t from, struct tide_zone *ret_zone) {
+  char text[41] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMN";
+  memset(text + from, 0xff, sizeof text - 1 - from);
+  const struct tide_val list[] = {tide_val_text(text, n)};
+  return zone_of(list, 1, ret_zone);
+}
+
+START_TEST(long_bounds_are_cut_and_raised) {
+  struct tide_zone zone;
+  struct tide_segment *segment = zone_of_text(32, 40, &zone); /* just fits */
+  ck_assert(same_value(zone.min, zone.max));
+  ck_assert_uint_eq(zone.max.n, 32);
+  tide_segment_close(segment);
+
+  segment = zone_of_text(33, 40, &zone);
+  ck_assert(same_value(zone.min, tide_val_text("abcdefghijklmnopqrstuvwxyzABCDEF", 32)));
+  ck_assert(same_value(zone.max, tide_val_text("abcdefghijklmnopqrstuvwxyzABCDEG", 32)));
+  tide_segment_close(segment);
+
+  segment = zone_of_text(40, 30, &zone); /* 0xff at the cut: the letter before it is raised */
+  ck_assert(same_value(zone.min, tide_val_text("abcdefghijklmnopqrstuvwxyzABCD\xff\xff", 32)));
+  ck_assert(same_value(zone.max, tide_val_text("abcdefghijklmnopqrstuvwxyzABCE", 30)));
+  tide_segment_close(segment);
+
+  segment = zone_of_text(40, 0, &zone); /* nothing is above 32 times 0xff but a longer one */
+  ck_assert(!zone.bounded);
+  ck_assert_uint_eq(zone.types, 1 << TIDE_VAL_TEXT);
+  tide_segment_close(segment);
+
+  segment = zone_of_text(32, 0, &zone); /* which was not cut */
+  ck_assert(zone.bounded);
+  tide_segment_close(segment);
+}
+END_TEST
+
+/* ---- bytes ---- */
+
+START_TEST(a_segment_by_hand) {
+  /* Row 7, written at 0, one integer column with 5. */
+  static struct tide_column one[] = {{(char *)"x", TIDE_TYPE_INTEGER, false, -1}};
+  static const struct tide_spec narrow = {.refs = 1, .ncolumns = 1, .columns = one};
+  static const unsigned char frames[3][4] = {
+      {0, 1, 0, 14}, {0, 1, 0, 0}, {0, 1, 0, 10}}; /* stored, all INT, constant */
+  struct tide_err err = {0};
+  struct tide_buf meta = {0}, chunks[3] = {{0}};
+  static const unsigned char head[] = {'T', 'S', 'E', 'G', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 14, 0, 1};
+  static const unsigned char zone[] = {1 << TIDE_VAL_INT, 1, TIDE_VAL_INT, 10, TIDE_VAL_INT, 10};
+  tide_buf_put(&meta, head, sizeof head, &err);
+  for (size_t c = 0; c < 3; c++) {
+    unsigned char directory[5] = {4};
+    uint32_t hash = (uint32_t)XXH3_64bits(frames[c], 4);
+    for (size_t i = 0; i < 4; i++)
+      directory[1 + i] = (unsigned char)(hash >> 8 * i);
+    uint64_t sum = XXH3_64bits_withSeed(directory, 5, 1);
+    tide_buf_put_u8(&chunks[c], 1, &err);
+    tide_buf_put_u64(&chunks[c], sum, &err);
+    tide_buf_put(&chunks[c], directory, 5, &err);
+    tide_buf_put(&chunks[c], frames[c], 4, &err);
+    tide_buf_put_u8(&meta, 18, &err);
+    tide_buf_put_u8(&meta, 14, &err);
+    tide_buf_put_u64(&meta, sum, &err);
+  }
+  tide_buf_put(&meta, zone, sizeof zone, &err);
+  fix_meta_checksum(&meta);
+
+  struct tide_batch batch;
+  struct tide_segment_out out = {0};
+  const struct tide_val values[] = {tide_val_int(5)};
+  tide_batch_init(&batch, 1, &err);
+  tide_batch_append(&batch, 7, 0, values, &err);
+  tide_segment_write(&narrow, &batch, 3, &out, &err);
+  assert_ok(err);
+  ck_assert_uint_eq(out.meta.len, meta.len);
+  ck_assert_mem_eq(out.meta.data, meta.data, meta.len);
+  for (size_t c = 0; c < 3; c++) {
+    ck_assert_uint_eq(out.chunks[c].len, chunks[c].len);
+    ck_assert_mem_eq(out.chunks[c].data, chunks[c].data, chunks[c].len);
+    tide_buf_clear(&chunks[c]);
+  }
+  tide_buf_clear(&meta);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+/* ---- memory ---- */
+
+START_TEST(every_failed_allocation_is_no_memory) {
+  oom_install();
+  struct tide_batch batch = random_batch(4200);
+  long start = oom_live(), n = 1;
+  for (;; n++) {
+    struct tide_err err = {0};
+    struct tide_segment_out out = {0};
+    oom_fail_at(n);
+    if (tide_segment_write(&spec, &batch, 1, &out, &err) == 0)
+      read_all(&out, &batch, 0, &err);
+    else
+      ck_assert(out.chunks == NULL && out.meta.data == NULL && oom_live() == start);
+    tide_segment_out_clear(&out);
+    ck_assert_int_eq(oom_live(), start);
+    if (!oom_has_failed()) {
+      assert_ok(err);
+      break;
+    }
+    ck_assert_int_eq(err.rc, SQLITE_NOMEM);
+  }
+  oom_fail_at(0);
+  ck_assert_int_gt(n, 50);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {rows_of_all_types_come_back,          equal_rows_give_equal_bytes,
+                                a_read_touches_only_what_it_needs,    columns_without_values_have_no_chunk,
+                                columns_added_later_read_null,        seek_finds_the_frame_of_the_next_row,
+                                since_reaches_the_ends_of_integers,   zones_hold_types_and_bounds,
+                                long_bounds_are_cut_and_raised,       a_segment_by_hand,
+                                every_failed_allocation_is_no_memory, NULL};
+  return unit_main("segment", tests);
+}
