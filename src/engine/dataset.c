@@ -1,0 +1,230 @@
+#include "engine/dataset.h"
+
+#include <string.h>
+
+#include "base/host.h"
+#include "base/mem.h"
+#include "base/stmt.h"
+
+/* ---- connection ---- */
+
+struct tide_conn *tide_conn_create(sqlite3 *db, struct tide_err *err) {
+  struct tide_conn *conn = tide_alloc_zero(1, sizeof *conn, err);
+  if (conn != NULL) {
+    conn->db = db;
+    conn->refs = 1;
+  }
+  return conn;
+}
+
+struct tide_conn *tide_conn_ref(struct tide_conn *conn) {
+  conn->refs++;
+  return conn;
+}
+
+void tide_conn_unref(struct tide_conn *conn) {
+  if (conn != NULL && --conn->refs == 0)
+    tide_free(conn);
+}
+
+static void list(struct tide_dataset *ds) {
+  ds->next = ds->conn->datasets;
+  ds->conn->datasets = ds;
+  ds->listed = true;
+}
+
+static void unlist(struct tide_dataset *ds) {
+  struct tide_dataset **at = &ds->conn->datasets;
+  while (*at != NULL && *at != ds)
+    at = &(*at)->next;
+  if (*at != NULL)
+    *at = ds->next;
+  ds->listed = false;
+}
+
+/* ---- handles ---- */
+
+static void destroy(struct tide_dataset *ds) {
+  if (ds->listed)
+    unlist(ds);
+  tide_txn_drop(&ds->txn);
+  tide_tail_index_clear(&ds->tail);
+  tide_spec_unref(ds->spec);
+  tide_free(ds->schema);
+  tide_free(ds->name);
+  tide_conn_unref(ds->conn);
+  tide_free(ds);
+}
+
+static struct tide_dataset *create_handle(struct tide_conn *conn, const char *schema, const char *name, struct tide_err *err) {
+  struct tide_dataset *ds = tide_alloc_zero(1, sizeof *ds, err);
+  if (ds == NULL)
+    return NULL;
+  ds->refs = 1;
+  ds->conn = tide_conn_ref(conn);
+  ds->schema = tide_copy_string(schema, err);
+  ds->name = tide_copy_string(name, err);
+  if (tide_err_is_set(err)) {
+    destroy(ds);
+    return NULL;
+  }
+  list(ds);
+  return ds;
+}
+
+static struct tide_dataset *find_handle(struct tide_conn *conn, const char *schema, const char *name) {
+  struct tide_dataset *ds = conn->datasets;
+  while (ds != NULL && (sqlite3_stricmp(ds->schema, schema) != 0 || sqlite3_stricmp(ds->name, name) != 0))
+    ds = ds->next;
+  return ds;
+}
+
+struct tide_dataset *tide_dataset_ref(struct tide_dataset *ds) {
+  ds->refs++;
+  return ds;
+}
+
+void tide_dataset_release(struct tide_dataset *ds) {
+  if (ds != NULL && --ds->refs == 0)
+    destroy(ds);
+}
+
+struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *schema, const char *name,
+                                         struct tide_spec *spec, struct tide_err *err) {
+  char log_id[TIDE_HOST_ID_SIZE];
+  struct tide_dataset *old = find_handle(conn, schema, name);
+  if (old != NULL)
+    unlist(old);
+  struct tide_dataset *ds = create_handle(conn, schema, name, err);
+  if (ds == NULL)
+    return NULL;
+  tide_host_random_id(log_id);
+  tide_catalog_create(conn->db, tide_dataset_names(ds), spec, log_id, err);
+  tide_catalog_config(conn->db, tide_dataset_names(ds), &ds->config, err);
+  if (tide_err_is_set(err)) {
+    tide_dataset_release(ds);
+    return NULL;
+  }
+  ds->spec = tide_spec_ref(spec);
+  ds->loaded = true;
+  return ds;
+}
+
+/* Reads config and spec; a handle of another log of that name is left to those who hold it, and a new one takes its place. */
+static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) {
+  struct tide_config config;
+  struct tide_names names = tide_dataset_names(ds);
+  tide_catalog_config(ds->conn->db, names, &config, err);
+  if (!tide_err_is_set(err) && ds->loaded && strcmp(config.log_id, ds->config.log_id) != 0) {
+    unlist(ds);
+    struct tide_dataset *fresh = create_handle(ds->conn, ds->schema, ds->name, err);
+    tide_dataset_release(ds);
+    ds = fresh;
+  }
+  struct tide_spec *spec = ds != NULL ? tide_catalog_spec(ds->conn->db, tide_dataset_names(ds), &config, err) : NULL;
+  if (spec == NULL) {
+    tide_dataset_release(ds);
+    return NULL;
+  }
+  tide_spec_unref(ds->spec);
+  ds->spec = spec;
+  if (!ds->loaded)
+    ds->config = config;
+  ds->loaded = true;
+  return ds;
+}
+
+struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *schema, const char *name, struct tide_err *err) {
+  struct tide_dataset *ds = find_handle(conn, schema, name);
+  ds = ds != NULL ? tide_dataset_ref(ds) : create_handle(conn, schema, name, err);
+  return ds != NULL ? load(ds, err) : NULL;
+}
+
+void tide_dataset_drop(struct tide_dataset *ds, struct tide_err *err) {
+  tide_txn_flush(ds, err); /* a DROP that fails leaves the rows */
+  tide_catalog_drop(ds->conn->db, tide_dataset_names(ds), err);
+  if (!tide_err_is_set(err) && ds->listed)
+    unlist(ds);
+}
+
+void tide_dataset_rename(struct tide_dataset *ds, const char *new_name, struct tide_err *err) {
+  tide_txn_flush(ds, err);
+  tide_catalog_rename(ds->conn->db, tide_dataset_names(ds), new_name, err);
+  char *name = tide_err_is_set(err) ? NULL : tide_copy_string(new_name, err);
+  if (name == NULL)
+    return;
+  tide_free(ds->name);
+  ds->name = name;
+}
+
+/* ---- cache ---- */
+
+static bool data_version(const struct tide_dataset *ds, uint32_t *ret_version) {
+  return sqlite3_file_control(ds->conn->db, ds->schema, SQLITE_FCNTL_DATA_VERSION, ret_version) == SQLITE_OK;
+}
+
+static void reload(struct tide_dataset *ds, struct tide_err *err) {
+  struct tide_config config;
+  struct tide_names names = tide_dataset_names(ds);
+  tide_catalog_config(ds->conn->db, names, &config, err);
+  if (tide_err_is_set(err))
+    return;
+  if (strcmp(config.log_id, ds->config.log_id) != 0) {
+    tide_err_set(err, SQLITE_SCHEMA, "dataset %s was dropped and made anew", ds->name);
+    return;
+  }
+  if (!ds->version_known || config.seals != ds->config.seals) {
+    tide_tail_index_reset(&ds->tail);
+    ds->epoch++;
+  }
+  tide_tail_index_extend(&ds->tail, ds->conn->db, names, err);
+  ds->deleted_max =
+      tide_stmt_int(ds->conn->db, 0, err, "SELECT max(since) FROM " TIDE_TABLE("deleted"), names.schema, names.dataset);
+  ds->npartitions = tide_stmt_int(ds->conn->db, 0, err, "SELECT count(*) FROM (SELECT 1 FROM " TIDE_TABLE("partition") " LIMIT %d)",
+                                  names.schema, names.dataset, TIDE_DATASET_PARTITIONS_COUNTED);
+  ds->config = config;
+}
+
+void tide_dataset_refresh(struct tide_dataset *ds, struct tide_err *err) {
+  uint32_t version = 0;
+  const bool versioned = data_version(ds, &version);
+  if (tide_err_is_set(err) || (ds->in_txn && ds->txn.open) || (ds->version_known && versioned && ds->version == version))
+    return;
+  reload(ds, err);
+  if (tide_err_is_set(err)) {
+    tide_dataset_forget(ds);
+    return;
+  }
+  const bool writing = sqlite3_txn_state(ds->conn->db, ds->schema) == SQLITE_TXN_WRITE;
+  ds->version_known = versioned && !writing;
+  ds->version = version;
+  ds->in_txn = writing && ds->txn.open;
+}
+
+void tide_dataset_touched(struct tide_dataset *ds) {
+  ds->version_known = false;
+  ds->in_txn = ds->txn.open;
+}
+
+void tide_dataset_forget(struct tide_dataset *ds) {
+  ds->version_known = false;
+  ds->in_txn = false;
+  tide_tail_index_reset(&ds->tail);
+  ds->epoch++;
+}
+
+void tide_dataset_committed(struct tide_dataset *ds) {
+  if (!ds->in_txn)
+    return;
+  ds->in_txn = false;
+  ds->version_known = data_version(ds, &ds->version);
+}
+
+int64_t tide_dataset_last_since(const struct tide_dataset *ds) {
+  const int64_t tail = tide_tail_index_last(&ds->tail);
+  return tail > ds->config.sealed_since ? tail : ds->config.sealed_since;
+}
+
+int64_t tide_dataset_now_ms(const struct tide_dataset *ds) {
+  return tide_host_now_ms(ds->conn->db, ds->schema);
+}

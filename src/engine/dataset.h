@@ -1,0 +1,90 @@
+/* The handle of one dataset on one connection: what it is, what is cached of it, and what the open transaction has written. There is one
+ * handle for a dataset of a connection, shared by all virtual-table instances, cursors and functions (SQLite keeps two instances of a table at times), so
+ * that rows in memory are never doubled.
+ *
+ * What is cached (the tail's index, the counters) is right for one state of the file: `version` is the file's data version when it was
+ * read outside a write transaction of our own; inside one, `in_txn` says that it holds this transaction's own writes as well.
+ * tide_dataset_refresh makes it right again at the start of whatever reads it. */
+#ifndef TIDE_ENGINE_DATASET_H
+#define TIDE_ENGINE_DATASET_H
+
+#include "base/sqlite.h"
+#include "engine/txn.h"
+#include "model/spec.h"
+#include "store/catalog.h"
+#include "store/tail.h"
+
+struct tide_dataset;
+
+/* One connection. Shared by all that registers with it; freed with the last reference. */
+struct tide_conn {
+  sqlite3 *db;
+  int refs;
+  struct tide_dataset *datasets; /* the live handles, each at most once */
+};
+
+struct tide_conn *tide_conn_create(sqlite3 *db, struct tide_err *err);
+struct tide_conn *tide_conn_ref(struct tide_conn *conn);
+void tide_conn_unref(struct tide_conn *conn);
+
+enum { TIDE_DATASET_PARTITIONS_COUNTED = 1000 };
+
+struct tide_dataset {
+  struct tide_conn *conn;
+  struct tide_dataset *next;
+  int refs;
+  bool listed; /* in conn->datasets: what acquire finds; a dropped or replaced dataset is not */
+  char *schema;
+  char *name;
+  struct tide_spec *spec;
+  struct tide_config config; /* as cached: log_id, sealed_since, seals; next_chunk only within seal */
+  bool loaded;               /* spec and config were read at least once */
+
+  bool version_known;
+  uint32_t version;
+  bool in_txn;
+  struct tide_tail_index tail;
+  int64_t npartitions; /* how many there were when the cache was read, counted up to TIDE_DATASET_PARTITIONS_COUNTED */
+  int64_t deleted_max; /* the highest since in _deleted, 0: none */
+  int64_t epoch;       /* grows when rows move between tail and segments, or vanish by rollback: cursors look again */
+
+  struct tide_txn txn;
+};
+
+static inline struct tide_names tide_dataset_names(const struct tide_dataset *ds) {
+  return (struct tide_names){ds->schema, ds->name};
+}
+
+/* Makes a new dataset's tables; the spec is kept (a reference is taken). The handle has one reference. */
+struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *schema, const char *name,
+                                         struct tide_spec *spec, struct tide_err *err);
+
+/* The handle of an existing dataset, made when there is none, with its spec as the file has it now. NULL on failure. */
+struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *schema, const char *name, struct tide_err *err);
+struct tide_dataset *tide_dataset_ref(struct tide_dataset *ds);
+void tide_dataset_release(struct tide_dataset *ds); /* NULL is fine */
+
+/* Removes everything of the dataset but its rows in the sink tables (store/sinks.h does those). The handle is not found any more. */
+void tide_dataset_drop(struct tide_dataset *ds, struct tide_err *err);
+
+/* Renames the shadow tables; the handle goes by the new name after it. */
+void tide_dataset_rename(struct tide_dataset *ds, const char *new_name, struct tide_err *err);
+
+/* Makes the cache right for what the connection sees now. A read or write transaction must be open on the schema. Rows in memory are
+ * not in it: see tide_txn_flush. */
+void tide_dataset_refresh(struct tide_dataset *ds, struct tide_err *err);
+
+/* Says that our own write changed what is cached, and that the cache was changed along with it. */
+void tide_dataset_touched(struct tide_dataset *ds);
+/* Forgets the cache. */
+void tide_dataset_forget(struct tide_dataset *ds);
+/* After the transaction committed: what the cache holds is now what the file holds. */
+void tide_dataset_committed(struct tide_dataset *ds);
+
+/* The highest since given so far, as the cache says: 0 for none. Refresh first. */
+int64_t tide_dataset_last_since(const struct tide_dataset *ds);
+
+/* Milliseconds since 1970 by the clock of the dataset's file. */
+int64_t tide_dataset_now_ms(const struct tide_dataset *ds);
+
+#endif

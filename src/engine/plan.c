@@ -1,0 +1,194 @@
+#include "engine/plan.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sqlite.h"
+
+static const char op_letters[] = "eghlmino";
+
+/* ---- choosing ---- */
+
+bool tide_plan_takes(const struct tide_plan_constraint *constraint) {
+  switch (constraint->column) {
+  case TIDE_PLAN_OTHER:
+    return false;
+  case TIDE_PLAN_PARTITION:
+    return constraint->op == TIDE_OP_EQ || constraint->op == TIDE_OP_IS;
+  default:
+    return true;
+  }
+}
+
+void tide_plan_put_term(struct tide_buf *out, const struct tide_plan_constraint *constraint, struct tide_err *err) {
+  if (constraint->column == TIDE_PLAN_SINCE)
+    tide_buf_put_u8(out, 'S', err);
+  else if (constraint->column == TIDE_PLAN_PARTITION)
+    tide_buf_put_u8(out, 'P', err);
+  else
+    tide_buf_printf(out, err, "C%d", constraint->column);
+  tide_buf_put_u8(out, (uint8_t)op_letters[constraint->op], err);
+}
+
+/* The share of rows that a constraint leaves. A guess, but one that puts `since` before a partition and that before any column. */
+static double share(const struct tide_plan_constraint *constraint) {
+  const bool equal = constraint->op == TIDE_OP_EQ || constraint->op == TIDE_OP_IS;
+  if (constraint->column == TIDE_PLAN_SINCE)
+    return equal ? 0.0 : 1.0 / 32;
+  if (constraint->column == TIDE_PLAN_PARTITION)
+    return 1.0 / 16;
+  return equal ? 1.0 / 4 : 3.0 / 4;
+}
+
+struct tide_plan_cost tide_plan_estimate(const struct tide_plan_constraint *constraints, size_t count, int64_t total_rows) {
+  struct tide_plan_cost cost = {.cost = 0};
+  double rows = total_rows > 0 ? (double)total_rows : 1.0;
+  for (size_t i = 0; i < count; i++) {
+    rows *= share(&constraints[i]);
+    if (constraints[i].column == TIDE_PLAN_SINCE && constraints[i].op == TIDE_OP_EQ)
+      cost.unique = true;
+  }
+  cost.rows = rows < 1.0 ? 1 : (int64_t)rows;
+  cost.cost = 50.0 + rows / 2; /* a scan has a price before its first row */
+  return cost;
+}
+
+/* ---- asking ---- */
+
+void tide_scan_request_init(struct tide_scan_request *request) {
+  *request = (struct tide_scan_request){.above = 0, .upto = INT64_MAX};
+}
+
+static void free_pred(struct tide_pred *pred) {
+  if (pred->value.type == TIDE_VAL_TEXT || pred->value.type == TIDE_VAL_BLOB)
+    tide_free((void *)(uintptr_t)pred->value.p);
+}
+
+void tide_scan_request_clear(struct tide_scan_request *request) {
+  for (size_t i = 0; i < request->npreds; i++)
+    free_pred(&request->preds[i]);
+  tide_free(request->preds);
+  tide_free(request->partition);
+  *request = (struct tide_scan_request){.empty = true};
+}
+
+/* above = max(above, since) and so on, within int64: since runs from 1. */
+static void at_least(struct tide_scan_request *request, double bound, bool bound_included) {
+  const double below = bound_included ? ceil(bound) - 1 : floor(bound);
+  if (below >= 9223372036854775807.0)
+    request->empty = true;
+  else if (below > (double)request->above)
+    request->above = (int64_t)below;
+}
+
+static void at_most(struct tide_scan_request *request, double bound, bool bound_included) {
+  const double top = bound_included ? floor(bound) : ceil(bound) - 1;
+  if (top < 1)
+    request->empty = true;
+  else if (top < 9223372036854775807.0 && top < (double)request->upto)
+    request->upto = (int64_t)top;
+}
+
+static void narrow_real(struct tide_scan_request *request, enum tide_op op, double bound) {
+  if (op == TIDE_OP_GT || op == TIDE_OP_GE || op == TIDE_OP_EQ || op == TIDE_OP_IS)
+    at_least(request, bound, op != TIDE_OP_GT);
+  if (op == TIDE_OP_LT || op == TIDE_OP_LE || op == TIDE_OP_EQ || op == TIDE_OP_IS)
+    at_most(request, bound, op != TIDE_OP_LT);
+}
+
+static void narrow_int(struct tide_scan_request *request, enum tide_op op, int64_t bound) {
+  const bool equal = op == TIDE_OP_EQ || op == TIDE_OP_IS;
+  if (op == TIDE_OP_GT || op == TIDE_OP_GE || equal) {
+    const int64_t above = op == TIDE_OP_GT || bound == INT64_MIN ? bound : bound - 1;
+    if (above > request->above)
+      request->above = above;
+  }
+  if (op == TIDE_OP_LT || op == TIDE_OP_LE || equal) {
+    const int64_t upto = op == TIDE_OP_LT && bound > INT64_MIN ? bound - 1 : bound;
+    if (upto < request->upto)
+      request->upto = upto;
+  }
+}
+
+void tide_scan_request_since(struct tide_scan_request *request, enum tide_op op, const struct tide_val *value) {
+  if (op == TIDE_OP_NOT_NULL)
+    return;
+  if (op == TIDE_OP_IS_NULL || value->type == TIDE_VAL_NULL)
+    request->empty = true;
+  else if (value->type == TIDE_VAL_INT)
+    narrow_int(request, op, value->i);
+  else if (value->type == TIDE_VAL_REAL)
+    narrow_real(request, op, value->r);
+  else if (op != TIDE_OP_LT && op != TIDE_OP_LE)
+    request->empty = true; /* every number is below every text and blob */
+}
+
+int tide_scan_request_partition(struct tide_scan_request *request, const char *text, size_t size, struct tide_err *err) {
+  if (request->partition != NULL) {
+    if (request->partition_size != size || memcmp(request->partition, text, size) != 0)
+      request->empty = true;
+    return 0;
+  }
+  request->partition = tide_copy_text(text, size, err);
+  request->partition_size = size;
+  return err->rc;
+}
+
+int tide_scan_request_pred(struct tide_scan_request *request, const struct tide_pred *pred, struct tide_err *err) {
+  struct tide_pred *preds = tide_realloc(request->preds, request->npreds + 1, sizeof *preds, err);
+  if (preds == NULL)
+    return err->rc;
+  request->preds = preds;
+  struct tide_pred copy = *pred;
+  if (copy.value.type == TIDE_VAL_TEXT || copy.value.type == TIDE_VAL_BLOB) {
+    copy.value.p = tide_copy_text(pred->value.p, pred->value.n, err);
+    if (copy.value.p == NULL)
+      return err->rc;
+  }
+  preds[request->npreds++] = copy;
+  return 0;
+}
+
+static int add_term(struct tide_scan_request *request, char what, int column, enum tide_op op, const struct tide_val *value,
+                    const struct tide_spec *spec, struct tide_err *err) {
+  if (what == 'S') {
+    tide_scan_request_since(request, op, value);
+  } else if (what == 'P') {
+    if (value->type == TIDE_VAL_TEXT)
+      return tide_scan_request_partition(request, value->p, value->n, err);
+    if (value->type == TIDE_VAL_NULL)
+      request->empty = true; /* the column is never NULL; other types are left to SQLite */
+  } else if (column >= 0 && (size_t)column < spec->ncolumns) {
+    const struct tide_pred pred = {.column = column, .op = op, .value = *value};
+    return tide_scan_request_pred(request, &pred, err);
+  }
+  return 0;
+}
+
+int tide_plan_request(const char *idx, const struct tide_val *values, size_t nvalues, const struct tide_spec *spec,
+                      struct tide_scan_request *ret_request, struct tide_err *err) {
+  struct tide_scan_request request;
+  tide_scan_request_init(&request);
+  request.ordered = *idx == 'O';
+  const char *at = idx + (request.ordered ? 1 : 0);
+  for (size_t i = 0; i < nvalues && !tide_err_is_set(err); i++) {
+    const char what = *at != '\0' ? *at++ : '?';
+    char *end = (char *)(uintptr_t)at;
+    const int column = what == 'C' ? (int)strtol(at, &end, 10) : 0;
+    const char *op = *end != '\0' ? strchr(op_letters, *end) : NULL;
+    if (op == NULL || strchr("SPC", what) == NULL) {
+      tide_err_set(err, SQLITE_ERROR, "plan \"%s\" is not one of Tidemark's", idx);
+      break;
+    }
+    at = end + 1;
+    add_term(&request, what, column, (enum tide_op)(op - op_letters), &values[i], spec, err);
+  }
+  if (tide_err_is_set(err)) {
+    tide_scan_request_clear(&request);
+    return err->rc;
+  }
+  *ret_request = request;
+  return 0;
+}

@@ -1,0 +1,63 @@
+/* Which rows a query can mean. Pure: xBestIndex's constraints become a plan, the plan becomes idxStr; at xFilter idxStr and the values become a
+ * scan request. A request may give more rows than the query wants, never fewer: SQLite checks every constraint again.
+ *
+ * idxStr: 'O' when rows must come ascending in since over the whole dataset, then for each value in argv's order one term: what and op.
+ *   what  'S' since, 'P' partition, 'C' and the column's number in decimal
+ *   op    one letter of "eghlmino": EQ GT GE LT LE IS ISNULL NOTNULL (enum tide_op's order) */
+#ifndef TIDE_ENGINE_PLAN_H
+#define TIDE_ENGINE_PLAN_H
+
+#include "base/buf.h"
+#include "model/pred.h"
+#include "model/spec.h"
+
+/* ---- choosing ---- */
+
+/* A usable constraint. column: an index into the spec's columns, or TIDE_PLAN_SINCE, TIDE_PLAN_PARTITION. */
+struct tide_plan_constraint {
+  int column;
+  enum tide_op op;
+};
+enum { TIDE_PLAN_SINCE = -1, TIDE_PLAN_PARTITION = -2, TIDE_PLAN_OTHER = -3 };
+
+/* Whether the plan has a use for that constraint. */
+bool tide_plan_takes(const struct tide_plan_constraint *constraint);
+
+/* Appends a constraint's term to idxStr. */
+void tide_plan_put_term(struct tide_buf *out, const struct tide_plan_constraint *constraint, struct tide_err *err);
+
+/* What a plan with those constraints costs when the dataset has total_rows: falls with every constraint. */
+struct tide_plan_cost {
+  double cost;
+  int64_t rows;
+  bool unique; /* at most one row: since = value */
+};
+struct tide_plan_cost tide_plan_estimate(const struct tide_plan_constraint *constraints, size_t count, int64_t total_rows);
+
+/* ---- asking ---- */
+
+struct tide_scan_request {
+  bool empty;   /* no row can be meant */
+  bool ordered; /* ascending in since over all partitions, not only inside each */
+  int64_t above; /* rows with above < since <= upto */
+  int64_t upto;
+  char *partition; /* that one only; NULL: all */
+  size_t partition_size;
+  struct tide_pred *preds; /* for leaving out segments; values are owned */
+  size_t npreds;
+};
+
+void tide_scan_request_init(struct tide_scan_request *request); /* all rows */
+void tide_scan_request_clear(struct tide_scan_request *request);
+
+/* Narrows the request by since OP value. value: numeric-looking text has become a number, as the column's affinity makes it. */
+void tide_scan_request_since(struct tide_scan_request *request, enum tide_op op, const struct tide_val *value);
+/* Narrows it to one partition; a second, other one leaves none. */
+int tide_scan_request_partition(struct tide_scan_request *request, const char *text, size_t size, struct tide_err *err);
+int tide_scan_request_pred(struct tide_scan_request *request, const struct tide_pred *pred, struct tide_err *err);
+
+/* Decodes idxStr: values[i] belongs to term i. A string that is none of ours is SQLITE_ERROR. */
+int tide_plan_request(const char *idx, const struct tide_val *values, size_t nvalues, const struct tide_spec *spec,
+                      struct tide_scan_request *ret_request, struct tide_err *err);
+
+#endif

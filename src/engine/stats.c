@@ -1,0 +1,230 @@
+#include "engine/stats.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "engine/scan.h"
+
+/* First the partitions with segments above the bound, from the index; then those that have newer rows in the tail alone. */
+struct tide_stats {
+  struct tide_dataset *ds;
+  int64_t above;
+  int64_t only; /* that partition; 0: all */
+  sqlite3_stmt *sealed_stmt;
+  sqlite3_stmt *by_id_stmt;
+  int64_t *tail; /* partitions of the tail above the bound, each once, ascending */
+  size_t ntail;
+  size_t tail_at;
+};
+
+static int by_id(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a;
+  const int64_t y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void list_tail(struct tide_stats *stats, struct tide_err *err) {
+  const struct tide_tail_index *tail = &stats->ds->tail;
+  size_t count = 0;
+  stats->tail = tide_alloc_zero(tail->count, sizeof *stats->tail, err);
+  for (size_t i = tail->count; stats->tail != NULL && i > 0 && tail->entries[i - 1].last_since > stats->above; i--)
+    stats->tail[count++] = tail->entries[i - 1].partition;
+  if (count > 0)
+    qsort(stats->tail, count, sizeof *stats->tail, by_id);
+  for (size_t i = 0; i < count; i++) {
+    if (i == 0 || stats->tail[i] != stats->tail[i - 1])
+      stats->tail[stats->ntail++] = stats->tail[i];
+  }
+}
+
+struct tide_stats *tide_stats_open(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above,
+                                   struct tide_err *err) {
+  struct tide_stats *stats = tide_alloc_zero(1, sizeof *stats, err);
+  if (stats == NULL)
+    return NULL;
+  sqlite3 *db = ds->conn->db;
+  const struct tide_names names = tide_dataset_names(ds);
+  stats->ds = tide_dataset_ref(ds);
+  stats->above = above;
+  tide_txn_flush(ds, err);
+  tide_dataset_refresh(ds, err);
+  stats->by_id_stmt = tide_catalog_partition_by_id(db, names, err);
+  if (tide_err_is_set(err)) {
+    tide_stats_close(stats);
+    return NULL;
+  }
+  if (text != NULL) {
+    stats->only = tide_catalog_partition_find(db, names, text, text_size, err);
+    stats->tail = tide_alloc_zero(1, sizeof *stats->tail, err);
+    if (stats->only != 0 && stats->tail != NULL)
+      stats->tail[stats->ntail++] = stats->only;
+  } else {
+    stats->sealed_stmt = tide_catalog_partitions_above(db, names, above, err);
+    list_tail(stats, err);
+  }
+  return stats;
+}
+
+void tide_stats_close(struct tide_stats *stats) {
+  if (stats == NULL)
+    return;
+  sqlite3_finalize(stats->sealed_stmt);
+  sqlite3_finalize(stats->by_id_stmt);
+  tide_free(stats->tail);
+  tide_dataset_release(stats->ds);
+  tide_free(stats);
+}
+
+static void fill(const struct tide_stats *stats, const struct tide_partition_row *row, struct tide_stat *stat) {
+  const struct tide_tail_entry *tail = tide_tail_index_find(&stats->ds->tail, row->id);
+  *stat = (struct tide_stat){.partition = row->id,
+                             .text = row->text_size > 0 ? row->text : "",
+                             .text_size = row->text_size,
+                             .written = row->written,
+                             .deleted = row->deleted,
+                             .last_since = row->last_since};
+  if (tail != NULL) {
+    stat->tail_rows = tail->partition_rows;
+    stat->tail_bytes = tail->partition_bytes;
+    stat->written += tail->partition_rows;
+    stat->last_since = tail->last_since;
+  }
+  stat->rows = stat->written - stat->deleted;
+}
+
+bool tide_stats_next(struct tide_stats *stats, struct tide_stat *ret_stat, struct tide_err *err) {
+  struct tide_partition_row row;
+  if (stats->sealed_stmt != NULL) {
+    if (tide_catalog_partition_row(stats->sealed_stmt, &row, err)) {
+      fill(stats, &row, ret_stat);
+      return true;
+    }
+    sqlite3_finalize(stats->sealed_stmt);
+    stats->sealed_stmt = NULL;
+  }
+  while (stats->tail_at < stats->ntail && !tide_err_is_set(err)) {
+    sqlite3_reset(stats->by_id_stmt);
+    sqlite3_bind_int64(stats->by_id_stmt, 1, stats->tail[stats->tail_at++]);
+    if (!tide_catalog_partition_row(stats->by_id_stmt, &row, err))
+      continue;
+    if (stats->only == 0 && row.last_since > stats->above)
+      continue; /* came with the sealed ones */
+    fill(stats, &row, ret_stat);
+    if (ret_stat->last_since > stats->above)
+      return true;
+  }
+  return false;
+}
+
+int64_t tide_stats_tail_first(const struct tide_dataset *ds, int64_t partition) {
+  for (size_t i = 0; i < ds->tail.count; i++) {
+    if (ds->tail.entries[i].partition == partition)
+      return ds->tail.entries[i].first_since;
+  }
+  return 0;
+}
+
+/* ---- ranges ---- */
+
+/* A range being counted. */
+struct counting {
+  struct tide_dataset *ds;
+  const char *text;
+  size_t text_size;
+  int64_t at; /* counted up to here */
+  int64_t upto;
+  int64_t max_rows;
+  struct tide_range range;
+};
+
+static struct tide_scan *open_scan(const struct counting *counting, int64_t upto, struct tide_err *err) {
+  struct tide_scan_request request;
+  tide_scan_request_init(&request);
+  request.above = counting->at;
+  request.upto = upto;
+  if (tide_scan_request_partition(&request, counting->text, counting->text_size, err) != 0) {
+    tide_scan_request_clear(&request);
+    return NULL;
+  }
+  return tide_scan_open(counting->ds, &request, err);
+}
+
+/* Counts rows one by one up to a since. */
+static void count_rows(struct counting *counting, int64_t upto, struct tide_err *err) {
+  struct tide_scan_frame frame;
+  struct tide_range *range = &counting->range;
+  struct tide_scan *scan = open_scan(counting, upto, err);
+  while (scan != NULL && range->rows < counting->max_rows && tide_scan_next_frame(scan, &frame, err)) {
+    for (size_t row = frame.first; row < frame.end && range->rows < counting->max_rows; row++) {
+      if (!frame.live[row])
+        continue;
+      range->rows++;
+      range->until = frame.batch->since[row];
+    }
+  }
+  tide_scan_close(scan);
+  counting->at = range->rows < counting->max_rows ? upto : range->until;
+}
+
+static int64_t proportion(int64_t bytes, int64_t part, int64_t whole) {
+  return whole > 0 ? (int64_t)((double)bytes * ((double)part / (double)whole)) : 0;
+}
+
+static void count_segment(struct counting *counting, const struct tide_segment_row *segment, struct tide_err *err) {
+  struct tide_range *range = &counting->range;
+  const int64_t live = segment->rows - segment->deleted;
+  const int64_t before = range->rows;
+  if (segment->first_since > counting->at && segment->last_since <= counting->upto &&
+      live <= counting->max_rows - range->rows) {
+    range->rows += live;
+    counting->at = segment->last_since;
+    if (live > 0)
+      range->until = segment->last_since;
+  } else {
+    count_rows(counting, segment->last_since < counting->upto ? segment->last_since : counting->upto, err);
+  }
+  range->raw_bytes += proportion(segment->raw_bytes, range->rows - before, segment->rows);
+}
+
+static void count_tail(struct counting *counting, int64_t partition, struct tide_err *err) {
+  const struct tide_tail_entry *tail = tide_tail_index_find(&counting->ds->tail, partition);
+  const int64_t before = counting->range.rows;
+  if (tail == NULL || tail->last_since <= counting->at)
+    return;
+  count_rows(counting, counting->upto, err);
+  counting->range.raw_bytes +=
+      proportion(tail->partition_bytes, counting->range.rows - before, tail->partition_rows);
+}
+
+void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t upto,
+                      int64_t max_rows, struct tide_range *ret_range, struct tide_err *err) {
+  struct counting counting = {.ds = ds, .text = text, .text_size = text_size, .at = above, .upto = upto,
+                              .max_rows = max_rows, .range = {.until = upto}};
+  struct tide_segment_row segment;
+  const struct tide_names names = tide_dataset_names(ds);
+  tide_txn_flush(ds, err);
+  tide_dataset_refresh(ds, err);
+  const int64_t partition =
+      tide_err_is_set(err) ? 0 : tide_catalog_partition_find(ds->conn->db, names, text, text_size, err);
+  sqlite3_stmt *stmt = above < ds->config.sealed_since ? tide_catalog_segments_prepare(ds->conn->db, names, err) : NULL;
+  if (stmt != NULL) {
+    tide_catalog_segments_seek(stmt, partition, above);
+    while (counting.range.rows < max_rows && tide_catalog_segments_next(stmt, &segment, err) && segment.first_since <= upto)
+      count_segment(&counting, &segment, err);
+  }
+  sqlite3_finalize(stmt);
+  if (counting.range.rows < max_rows && !tide_err_is_set(err))
+    count_tail(&counting, partition, err);
+  if (counting.range.rows < max_rows)
+    counting.range.until = upto;
+  *ret_range = counting.range;
+}
+
+bool tide_stats_oldest(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t *ret_ms,
+                       struct tide_err *err) {
+  const struct counting counting = {.ds = ds, .text = text, .text_size = text_size, .at = above};
+  struct tide_scan *scan = open_scan(&counting, INT64_MAX, err);
+  const bool found = scan != NULL && tide_scan_next(scan, err) && tide_scan_ingested_at(scan, ret_ms, err) == 0;
+  tide_scan_close(scan);
+  return found;
+}

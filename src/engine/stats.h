@@ -1,0 +1,46 @@
+/* How many rows lie where: the figures of the status tables, and the ranges that sinks take. Nothing here writes; rows in memory are flushed
+ * first, so that a transaction sees its own. */
+#ifndef TIDE_ENGINE_STATS_H
+#define TIDE_ENGINE_STATS_H
+
+#include "engine/dataset.h"
+
+/* One partition. */
+struct tide_stat {
+  int64_t partition;
+  const char *text; /* a view, until the iterator moves */
+  size_t text_size;
+  int64_t written; /* rows ever */
+  int64_t deleted;
+  int64_t rows;
+  int64_t tail_rows;
+  int64_t tail_bytes;
+  int64_t last_since;
+};
+
+/* The partitions whose newest since is above `above`, at a cost of as many as there are; or the one with that text alone (NULL: all). */
+struct tide_stats;
+struct tide_stats *tide_stats_open(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above,
+                                   struct tide_err *err);
+bool tide_stats_next(struct tide_stats *stats, struct tide_stat *ret_stat, struct tide_err *err);
+void tide_stats_close(struct tide_stats *stats); /* NULL is fine */
+
+/* The first since of a partition's tail, as cached; 0 when it has none. */
+int64_t tide_stats_tail_first(const struct tide_dataset *ds, int64_t partition);
+
+/* What lies in a range of one partition. */
+struct tide_range {
+  int64_t rows;
+  int64_t until;     /* the since of the last row counted, or the range's end when all were */
+  int64_t raw_bytes; /* of those rows, about: whole segments as measured, parts in proportion */
+};
+
+/* Counts the live rows of a partition with above < since <= upto, at most max_rows of them. Whole segments are counted by their row. */
+void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t upto,
+                      int64_t max_rows, struct tide_range *ret_range, struct tide_err *err);
+
+/* ingested_at of the first live row above a since; false when there is none. */
+bool tide_stats_oldest(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t *ret_ms,
+                       struct tide_err *err);
+
+#endif

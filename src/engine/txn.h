@@ -1,0 +1,74 @@
+/* The open transaction's writes to one dataset. Rows gather in memory, one run a partition, and SQLite's own rollback is the truth: they are
+ * flushed to the shadow tables before a savepoint, before a read and before the commit, and dropped, with every cached number, on
+ * any rollback.
+ *
+ *   idle --begin--> open --append, delete--> open --flush--> open --sync--> synced --commit--> idle
+ *                    |  rollback_to: drop memory, stay open           \--rollback from any: drop all--> idle
+ *
+ * Every step may come twice (two instances of one table, COMMIT tried again after BUSY) and is then nothing. */
+#ifndef TIDE_ENGINE_TXN_H
+#define TIDE_ENGINE_TXN_H
+
+#include "base/sqlite.h"
+#include "engine/erase.h"
+#include "model/val.h"
+#include "store/tail.h"
+
+struct tide_dataset;
+
+enum {
+  TIDE_TXN_SEAL_BYTES = 8 << 20,     /* a partition with more in memory and tail is sealed */
+  TIDE_TXN_MEMORY_BYTES = 24 << 20,  /* more rows in memory than that go out */
+  TIDE_TXN_MEMORY_RUNS = 4096,       /* as do more partitions than that */
+  TIDE_TXN_DIRECT_BYTES = 1 << 20,   /* a run of that size goes to a segment at once, never through the tail */
+  TIDE_TXN_TAIL_BATCHES = 4096,      /* a commit that leaves more in the tail seals the oldest */
+  TIDE_TXN_TAIL_BYTES = 64 << 20
+};
+
+/* One partition's rows in memory. */
+struct tide_txn_run {
+  struct tide_txn_run *next; /* of the same hash bucket */
+  char *text;                /* the partition's */
+  size_t text_size;
+  struct tide_tail_run run;
+};
+
+enum { TIDE_TXN_BUCKETS = 256 };
+
+struct tide_txn {
+  bool open;
+  bool counters_known;
+  bool failed; /* a flush or seal broke off midway: only a rollback is left */
+  int64_t first_since; /* the lowest since it may have written */
+  int64_t next_since;
+  struct tide_txn_run *buckets[TIDE_TXN_BUCKETS];
+  size_t nruns;
+  struct tide_txn_run *last; /* the run of the row before */
+  size_t bytes;              /* in memory, all runs */
+  struct tide_buf key;       /* the partition's text of the row at hand */
+
+  struct tide_erase erase;   /* DELETE's part: erase.h */
+};
+
+/* A write transaction has begun on the schema (its lock is held). */
+void tide_txn_begin(struct tide_dataset *ds);
+
+/* Appends a row: values has one entry a column, already of the column's type. Gives its since. On failure nothing was appended. */
+int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int64_t *ret_since, struct tide_err *err);
+
+/* Puts what is in memory into the shadow tables. Restores last_insert_rowid. Nothing to do when nothing is there. An error midway leaves
+ * the transaction failed: what was written cannot be told apart any more, so savepoints and the commit are refused until a rollback. */
+void tide_txn_flush(struct tide_dataset *ds, struct tide_err *err);
+
+/* Before the commit: flush, then seal by the rules of autoflush. */
+void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err);
+
+void tide_txn_committed(struct tide_dataset *ds);
+void tide_txn_rolled_back(struct tide_dataset *ds);
+/* Rolled back to a savepoint, perhaps to one that was never announced: what is in memory and cached is dropped. */
+void tide_txn_rolled_back_to(struct tide_dataset *ds);
+
+/* Frees all memory and statements (rows included). */
+void tide_txn_drop(struct tide_txn *txn);
+
+#endif

@@ -1,0 +1,27 @@
+/* Column chunks: _chunk(id, data), immutable, an id is never given twice. */
+#ifndef TIDE_STORE_CHUNKS_H
+#define TIDE_STORE_CHUNKS_H
+
+#include "base/buf.h"
+#include "base/sqlite.h"
+#include "segment/segment.h"
+#include "store/names.h"
+
+/* Stores an encoded segment of a partition: its chunks from id `chunk` on, and its row. rows, first and last since are the batch's. */
+void tide_chunks_store(sqlite3 *db, struct tide_names names, int64_t partition, const struct tide_batch *batch,
+                       const struct tide_segment_out *segment, int64_t chunk, struct tide_err *err);
+
+/* Reads parts of chunks through one blob handle, which moves from chunk to chunk. All zero is closed; it opens at first use. */
+struct tide_chunk_reader {
+  sqlite3 *db;
+  struct tide_names names;
+  int64_t first_chunk; /* id of the chunk of segment column 0 */
+  sqlite3_blob *blob;
+  int64_t blob_id; /* the chunk that the handle is on */
+};
+
+/* A source for tide_segment_open; the reader must stay where it is, with first_chunk set to the segment being read. */
+struct tide_chunk_source tide_chunk_reader_source(struct tide_chunk_reader *reader);
+void tide_chunk_reader_close(struct tide_chunk_reader *reader);
+
+#endif

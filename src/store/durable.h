@@ -1,0 +1,41 @@
+/* The transactions of what reaches outside. All of them need a connection with nothing open, for a claim inside somebody's transaction would
+ * not be durable, and reading inside one would see what may never be committed. */
+#ifndef TIDE_STORE_DURABLE_H
+#define TIDE_STORE_DURABLE_H
+
+#include "base/err.h"
+#include "base/sqlite.h"
+
+/* SQLITE_MISUSE with what to do when a statement or transaction of the connection is open on any schema. */
+void tide_durable_check_idle(sqlite3 *db, const char *what, struct tide_err *err);
+
+/* BEGIN IMMEDIATE with synchronous at EXTRA, so that the commit, and every commit before it, is on the disk when it returns. */
+struct tide_durable {
+  sqlite3 *db;
+  const char *schema;
+  int synchronous; /* as it was; -1: unchanged */
+  int began;
+};
+void tide_durable_begin(sqlite3 *db, const char *schema, struct tide_durable *ret_durable, struct tide_err *err);
+/* Commits, or rolls back when err is set (also by the commit), and puts synchronous back either way. */
+void tide_durable_end(struct tide_durable *durable, struct tide_err *err);
+
+/* The same without the change of synchronous. */
+void tide_durable_begin_plain(sqlite3 *db, const char *schema, struct tide_durable *ret_durable, struct tide_err *err);
+
+/* A unit of writes that also works inside a transaction and then follows it: BEGIN IMMEDIATE, or a savepoint. */
+struct tide_unit {
+  struct tide_durable txn;
+  int nested;
+};
+void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct tide_unit *ret_unit, struct tide_err *err);
+void tide_unit_end(struct tide_unit *unit, struct tide_err *err);
+
+/* The schemas of the connection that have datasets, one text column. */
+sqlite3_stmt *tide_schemas_prepare(sqlite3 *db, struct tide_err *err);
+
+/* One snapshot of a schema for several reads: a statement that stays on a row of tidemark_registry. Finalize it to let go, which cannot fail
+ * (a COMMIT could: it does not run in an interrupted connection). NULL on failure. */
+sqlite3_stmt *tide_read_begin(sqlite3 *db, const char *schema, struct tide_err *err);
+
+#endif

@@ -1,0 +1,205 @@
+#include "store/exportlog.h"
+
+#include "base/mem.h"
+#include "base/stmt.h"
+
+/* ---- watermarks ---- */
+
+sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
+                                     struct tide_err *err) {
+  return tide_stmt_prepare(db, err,
+                           "SELECT until, generation FROM \"%w\".tidemark_export_log"
+                           " WHERE sink = %Q AND dataset = %Q AND partition = ?1 ORDER BY id DESC LIMIT 1",
+                           schema, sink, dataset);
+}
+
+struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partition, size_t size, int64_t start,
+                                         struct tide_err *err) {
+  struct tide_watermark watermark = {.since = start};
+  if (tide_err_is_set(err))
+    return watermark;
+  sqlite3_bind_text64(stmt, 1, partition, size, SQLITE_STATIC, SQLITE_UTF8);
+  if (tide_stmt_row(stmt, err)) {
+    watermark.since = sqlite3_column_int64(stmt, 0);
+    watermark.generation = sqlite3_column_int64(stmt, 1);
+    sqlite3_reset(stmt);
+  }
+  return watermark;
+}
+
+/* ---- batches ---- */
+
+sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t batch, const char *sink, const char *dataset,
+                                 struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT sink, dataset, partition, key, object, config, owner, batch, generation, since, until, rows, lease_until,"
+      " attempts, not_before FROM \"%w\".tidemark_batch"
+      " WHERE (?1 = 0 OR batch = ?1) AND (?2 IS NULL OR sink = ?2) AND (?3 IS NULL OR dataset = ?3) ORDER BY batch",
+      schema);
+  if (stmt != NULL) {
+    sqlite3_bind_int64(stmt, 1, batch);
+    sqlite3_bind_text(stmt, 2, sink, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(stmt, 3, dataset, -1, SQLITE_TRANSIENT);
+  }
+  return stmt;
+}
+
+bool tide_batch_next(sqlite3_stmt *stmt, struct tide_batch_row *ret_row, struct tide_err *err) {
+  if (!tide_stmt_row(stmt, err))
+    return false;
+  struct tide_batch_row row = {0};
+  char **const texts[] = {&row.sink, &row.dataset, &row.partition, &row.key, &row.object, &row.config, &row.owner};
+  int64_t *const numbers[] = {&row.batch, &row.generation,  &row.since,    &row.until,
+                              &row.rows,  &row.lease_until, &row.attempts, &row.not_before};
+  const int ntexts = (int)(sizeof texts / sizeof *texts);
+  for (int i = 0; i < ntexts; i++) {
+    const char *text = (const char *)sqlite3_column_text(stmt, i);
+    if (text != NULL)
+      *texts[i] = tide_copy_text(text, (size_t)sqlite3_column_bytes(stmt, i), err);
+  }
+  for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
+    *numbers[i] = sqlite3_column_int64(stmt, ntexts + i);
+  if (tide_err_is_set(err)) {
+    tide_batch_row_clear(&row);
+    return false;
+  }
+  *ret_row = row;
+  return true;
+}
+
+void tide_batch_row_clear(struct tide_batch_row *row) {
+  char *const texts[] = {row->sink, row->dataset, row->partition, row->key, row->object, row->config, row->owner};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    tide_free(texts[i]);
+  *row = (struct tide_batch_row){0};
+}
+
+int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_err *err) {
+  return tide_stmt_int(db, 0, err, "SELECT max(batch) FROM \"%w\".tidemark_batch", schema);
+}
+
+bool tide_batch_is_open(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *partition,
+                        struct tide_err *err) {
+  return tide_stmt_int(db, 0, err,
+                       "SELECT 1 FROM \"%w\".tidemark_batch WHERE sink = %Q AND dataset = %Q AND partition = %Q", schema, sink,
+                       dataset, partition) != 0;
+}
+
+void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *row, int64_t now_ms, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "INSERT INTO \"%w\".tidemark_batch(sink, dataset, partition, key, object, config, owner, generation, since, until, rows,"
+      " lease_until, claimed_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+      schema);
+  if (stmt == NULL)
+    return;
+  const char *const texts[] = {row->sink, row->dataset, row->partition, row->key, row->object, row->config, row->owner};
+  const int64_t numbers[] = {row->generation, row->since, row->until, row->rows, row->lease_until, now_ms};
+  const int ntexts = (int)(sizeof texts / sizeof *texts);
+  for (int i = 0; i < ntexts; i++)
+    sqlite3_bind_text(stmt, i + 1, texts[i], -1, SQLITE_STATIC);
+  for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
+    sqlite3_bind_int64(stmt, ntexts + i + 1, numbers[i]);
+  if (row->owner == NULL)
+    sqlite3_bind_null(stmt, ntexts + 5);
+  tide_stmt_run(stmt, err);
+  sqlite3_finalize(stmt);
+  if (!tide_err_is_set(err))
+    row->batch = sqlite3_last_insert_rowid(db);
+}
+
+bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row, const char *owner, int64_t lease_until,
+                     struct tide_err *err) {
+  /* AUTOINCREMENT numbers only what is inserted, so the next number is taken from its table and put back raised. */
+  const int64_t next = 1 + tide_stmt_int(db, 0, err,
+                                         "SELECT max(seq) FROM (SELECT seq FROM \"%w\".sqlite_sequence"
+                                         " WHERE name = 'tidemark_batch' UNION ALL SELECT max(batch) FROM \"%w\".tidemark_batch)",
+                                         schema, schema);
+  tide_stmt_exec(db, err,
+                 "UPDATE \"%w\".tidemark_batch SET batch = %lld, owner = %Q, lease_until = %lld WHERE batch = %lld", schema,
+                 (long long)next, owner, (long long)lease_until, (long long)row->batch);
+  if (tide_err_is_set(err) || sqlite3_changes(db) == 0)
+    return false;
+  tide_stmt_exec(db, err, "UPDATE \"%w\".sqlite_sequence SET seq = %lld WHERE name = 'tidemark_batch'", schema,
+                 (long long)next);
+  row->batch = next;
+  return !tide_err_is_set(err);
+}
+
+bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t lease_until, struct tide_err *err) {
+  tide_stmt_exec(db, err, "UPDATE \"%w\".tidemark_batch SET lease_until = %lld WHERE batch = %lld", schema,
+                 (long long)lease_until, (long long)batch);
+  return !tide_err_is_set(err) && sqlite3_changes(db) > 0;
+}
+
+void tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
+                     struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "UPDATE \"%w\".tidemark_batch SET attempts = attempts + 1, error = %Q, not_before = %lld, owner = NULL,"
+                 " lease_until = NULL WHERE batch = %lld",
+                 schema, message, (long long)not_before, (long long)batch);
+}
+
+/* ---- configs ---- */
+
+char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct tide_err *err) {
+  char *config = NULL;
+  const char *const texts[] = {frozen->target, frozen->format, frozen->columns, frozen->filter, frozen->options};
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT json_object('target', ?1, 'format', ?2, 'columns', json(?3), 'filter', ?4, 'options', json(?5))");
+  for (int i = 0; stmt != NULL && i < 5; i++)
+    sqlite3_bind_text(stmt, i + 1, texts[i], -1, SQLITE_STATIC);
+  if (tide_stmt_row(stmt, err))
+    config = tide_copy_string((const char *)sqlite3_column_text(stmt, 0), err);
+  sqlite3_finalize(stmt);
+  return config;
+}
+
+int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_frozen, struct tide_err *err) {
+  struct tide_frozen frozen = {0};
+  char **const texts[] = {&frozen.target, &frozen.format, &frozen.columns, &frozen.filter, &frozen.options};
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err,
+                                         "SELECT ?1 ->> '$.target', ?1 ->> '$.format', ?1 ->> '$.columns',"
+                                         " ?1 ->> '$.filter', ?1 ->> '$.options'");
+  if (stmt != NULL)
+    sqlite3_bind_text(stmt, 1, config, -1, SQLITE_STATIC);
+  if (tide_stmt_row(stmt, err)) {
+    for (int i = 0; i < 5; i++) {
+      const char *text = (const char *)sqlite3_column_text(stmt, i);
+      if (text != NULL)
+        *texts[i] = tide_copy_string(text, err);
+    }
+  }
+  sqlite3_finalize(stmt);
+  if (tide_err_is_set(err))
+    tide_frozen_clear(&frozen);
+  else
+    *ret_frozen = frozen;
+  return err->rc;
+}
+
+void tide_frozen_clear(struct tide_frozen *frozen) {
+  char *const texts[] = {frozen->target, frozen->format, frozen->columns, frozen->filter, frozen->options};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    tide_free(texts[i]);
+  *frozen = (struct tide_frozen){0};
+}
+
+/* ---- acks ---- */
+
+void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch_row *row, const struct tide_ack *ack,
+                        struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "INSERT INTO \"%w\".tidemark_export_log(sink, dataset, partition, generation, since, until, rows, skipped,"
+                 " bytes, object, hash) SELECT sink, dataset, partition, generation, since, until, %lld, %lld, %lld, %Q, %Q"
+                 " FROM \"%w\".tidemark_batch WHERE batch = %lld",
+                 schema, (long long)ack->rows, (long long)ack->skipped, (long long)ack->bytes, ack->object, ack->hash, schema,
+                 (long long)row->batch);
+  if (!tide_err_is_set(err) && sqlite3_changes(db) == 0)
+    tide_err_set(err, SQLITE_CONSTRAINT,
+                 "batch %lld is not open any more: another process has taken it over, or it was given up",
+                 (long long)row->batch);
+}
+

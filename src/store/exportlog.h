@@ -1,0 +1,100 @@
+/* The export log and the batches in flight. The triggers of store/sinks.c check what is written here as they check everybody. */
+#ifndef TIDE_STORE_EXPORTLOG_H
+#define TIDE_STORE_EXPORTLOG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/sqlite.h"
+
+/* ---- watermarks ---- */
+
+/* Where a sink stands in a partition. */
+struct tide_watermark {
+  int64_t since;
+  int64_t generation;
+};
+sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
+                                     struct tide_err *err);
+/* The last row's until, or start when the log has none. */
+struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partition, size_t size, int64_t start,
+                                         struct tide_err *err);
+
+/* ---- batches ---- */
+
+/* A batch row. Strings are owned: tide_batch_row_clear. */
+struct tide_batch_row {
+  int64_t batch;
+  char *sink;
+  char *dataset;
+  char *partition;
+  int64_t generation;
+  int64_t since;
+  int64_t until;
+  int64_t rows;
+  char *key;
+  char *object; /* NULL: the sink is driven by its user */
+  char *config; /* JSON: what was frozen */
+  char *owner;  /* NULL: nobody's */
+  int64_t lease_until; /* ms since 1970 */
+  int64_t attempts;
+  int64_t not_before; /* ms since 1970; 0: at once */
+};
+
+/* Open batches of a schema: by number (0: any), sink and dataset (NULL: any), in order of their numbers. */
+sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t batch, const char *sink, const char *dataset,
+                                 struct tide_err *err);
+bool tide_batch_next(sqlite3_stmt *stmt, struct tide_batch_row *ret_row, struct tide_err *err);
+void tide_batch_row_clear(struct tide_batch_row *row);
+
+/* The highest batch number that is open; 0: none. */
+int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_err *err);
+
+/* Whether the sink has an open batch of that partition. */
+bool tide_batch_is_open(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *partition,
+                        struct tide_err *err);
+
+/* Inserts it, with claimed_at; row->batch is set. */
+void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *row, int64_t now_ms, struct tide_err *err);
+
+/* Gives the batch a new owner and a new number, which row->batch then has. false, without an error, when it is gone or was taken meanwhile. */
+bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row, const char *owner, int64_t lease_until,
+                     struct tide_err *err);
+
+/* Renews the lease. false, without an error, when the batch is no longer there under that number. */
+bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t lease_until, struct tide_err *err);
+
+/* Notes a failure and gives the batch free. */
+void tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
+                     struct tide_err *err);
+
+/* What a batch's config freezes of its sink's row, in the row's own words. Strings are owned: tide_frozen_clear. */
+struct tide_frozen {
+  char *target;
+  char *format;
+  char *columns; /* JSON list, never NULL once frozen */
+  char *filter;
+  char *options;
+};
+/* The config as JSON; the caller frees. */
+char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct tide_err *err);
+int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_frozen, struct tide_err *err);
+void tide_frozen_clear(struct tide_frozen *frozen);
+
+/* ---- acks ---- */
+
+struct tide_ack {
+  int64_t rows; /* delivered */
+  int64_t skipped;
+  int64_t bytes;
+  const char *object; /* NULL: nothing was written */
+  const char *hash;
+};
+
+/* Inserts the log row of a batch, which ends it; refused (SQLITE_CONSTRAINT) when the batch is gone or has another number by now. */
+void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch_row *row, const struct tide_ack *ack,
+                        struct tide_err *err);
+
+#endif

@@ -1,0 +1,22 @@
+/* Names of tables in the file. A dataset d of a schema s has the shadow tables "s"."d_tail" and so on; SQL here writes them as
+ * TIDE_TABLE("tail") with the two names as "%w" arguments, so that quoting happens in one place. */
+#ifndef TIDE_STORE_NAMES_H
+#define TIDE_STORE_NAMES_H
+
+#include <stdbool.h>
+
+#define TIDE_TABLE(suffix) "\"%w\".\"%w_" suffix "\""
+
+/* Which dataset: views of names that the dataset's handle owns. */
+struct tide_names {
+  const char *schema;  /* as this connection calls it; never stored */
+  const char *dataset;
+};
+
+/* The suffixes of a dataset's shadow tables, NULL-ended. */
+extern const char *const tide_names_suffixes[];
+
+/* For xShadowName: whether the part behind "<dataset>_" is one of ours. */
+bool tide_names_is_shadow(const char *suffix);
+
+#endif

@@ -1,0 +1,112 @@
+#include "store/sink_row.h"
+
+#include "base/mem.h"
+#include "base/stmt.h"
+#include "model/duration.h"
+
+sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT s.sink, s.dataset, s.target, s.format, s.columns, s.filter, s.options, s.state, t.folder, t.prefix,"
+      " s.start, s.max_rows, s.max_bytes, s.min_rows, s.max_delay, t.caught_up"
+      " FROM \"%w\".tidemark_sink s JOIN \"%w\".tidemark_sink_state t ON t.sink = s.sink AND t.dataset = s.dataset"
+      " WHERE (?1 IS NULL OR s.sink = ?1) AND (?2 IS NULL OR s.dataset = ?2) ORDER BY s.sink, s.dataset",
+      schema, schema);
+  if (stmt != NULL) {
+    sqlite3_bind_text(stmt, 1, sink, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(stmt, 2, dataset, -1, SQLITE_TRANSIENT);
+  }
+  return stmt;
+}
+
+static char *text_column(sqlite3_stmt *stmt, int column, struct tide_err *err) {
+  const char *text = (const char *)sqlite3_column_text(stmt, column);
+  if (text == NULL)
+    return NULL;
+  return tide_copy_text(text, (size_t)sqlite3_column_bytes(stmt, column), err);
+}
+
+static int64_t delay_column(sqlite3_stmt *stmt, int column, struct tide_err *err) {
+  int64_t ms = -1;
+  struct tide_val value = tide_val_null();
+  switch (sqlite3_column_type(stmt, column)) {
+  case SQLITE_INTEGER:
+    value = tide_val_int(sqlite3_column_int64(stmt, column));
+    break;
+  case SQLITE_FLOAT:
+    value = tide_val_real(sqlite3_column_double(stmt, column));
+    break;
+  case SQLITE_NULL:
+    return -1;
+  default:
+    value.p = sqlite3_column_text(stmt, column);
+    value = tide_val_text(value.p, (size_t)sqlite3_column_bytes(stmt, column));
+  }
+  tide_duration_parse(&value, "max_delay", &ms, err);
+  return ms;
+}
+
+bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_err *err) {
+  if (!tide_stmt_row(stmt, err))
+    return false;
+  struct tide_sink sink = {0};
+  char **const texts[] = {&sink.sink,    &sink.dataset, &sink.target, &sink.format, &sink.columns,
+                          &sink.filter, &sink.options, &sink.state,  &sink.folder, &sink.prefix};
+  const int ntexts = (int)(sizeof texts / sizeof *texts);
+  for (int i = 0; i < ntexts; i++)
+    *texts[i] = text_column(stmt, i, err);
+  sink.start = sqlite3_column_int64(stmt, ntexts);
+  sink.max_rows = sqlite3_column_int64(stmt, ntexts + 1);
+  sink.max_bytes = sqlite3_column_int64(stmt, ntexts + 2);
+  sink.min_rows = sqlite3_column_int64(stmt, ntexts + 3);
+  sink.max_delay_ms = delay_column(stmt, ntexts + 4, err);
+  sink.caught_up = sqlite3_column_int64(stmt, ntexts + 5);
+  if (tide_err_is_set(err)) {
+    tide_sink_clear(&sink);
+    return false;
+  }
+  *ret_sink = sink;
+  return true;
+}
+
+void tide_sink_clear(struct tide_sink *sink) {
+  char *const texts[] = {sink->sink,   sink->dataset, sink->target, sink->format, sink->columns,
+                         sink->filter, sink->options, sink->state,  sink->folder, sink->prefix};
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+    tide_free(texts[i]);
+  *sink = (struct tide_sink){0};
+}
+
+sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const char *dataset, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err, "SELECT dataset FROM \"%w\".tidemark_registry WHERE ?1 IS NULL OR dataset = ?1", schema);
+  if (stmt != NULL)
+    sqlite3_bind_text(stmt, 1, dataset, -1, SQLITE_TRANSIENT);
+  return stmt;
+}
+
+char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *folder,
+                            struct tide_err *err) {
+  char *user = NULL;
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err,
+                        "SELECT t.sink FROM \"%w\".tidemark_sink_state t JOIN \"%w\".tidemark_sink s"
+                        " ON s.sink = t.sink AND s.dataset = t.dataset"
+                        " WHERE t.sink IS NOT ?1 AND t.dataset = ?2 AND t.folder = ?3 LIMIT 1",
+                        schema, schema);
+  if (stmt != NULL) {
+    sqlite3_bind_text(stmt, 1, sink, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(stmt, 2, dataset, -1, SQLITE_TRANSIENT);
+    sqlite3_bind_text(stmt, 3, folder, -1, SQLITE_TRANSIENT);
+  }
+  if (tide_stmt_row(stmt, err))
+    user = text_column(stmt, 0, err);
+  sqlite3_finalize(stmt);
+  return user;
+}
+
+void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since, struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "UPDATE \"%w\".tidemark_sink_state SET caught_up = %lld WHERE sink = %Q AND dataset = %Q AND caught_up < %lld",
+                 schema, (long long)since, sink->sink, sink->dataset, (long long)since);
+}

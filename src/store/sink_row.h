@@ -1,0 +1,46 @@
+/* Rows of tidemark_sink with what registering fixed for them, as C values. */
+#ifndef TIDE_STORE_SINK_ROW_H
+#define TIDE_STORE_SINK_ROW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/sqlite.h"
+
+struct tide_sink {
+  char *sink;
+  char *dataset;
+  char *target; /* NULL: one drives it oneself; likewise format, columns, filter and options when not given */
+  char *format;
+  char *columns;
+  char *filter;
+  char *options;
+  char *state;
+  char *folder; /* the decoded path of a file target, else NULL */
+  char *prefix; /* the dataset's name when the sink was registered */
+  int64_t start;
+  int64_t max_rows;     /* 0: not given, as for the three below */
+  int64_t max_bytes;
+  int64_t min_rows;
+  int64_t max_delay_ms; /* -1: not given */
+  int64_t caught_up;    /* every partition's rows up to it are in the sink's log */
+};
+
+/* The sinks of a schema of that name and dataset (NULL: any), in order. */
+sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset, struct tide_err *err);
+/* The next one: false at the end and on error. ret_sink owns its strings: tide_sink_clear. */
+bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_err *err);
+void tide_sink_clear(struct tide_sink *sink);
+
+/* The datasets of a schema (dataset NULL: all), one text column. */
+sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const char *dataset, struct tide_err *err);
+
+/* Another sink of the dataset whose folder is that one; NULL when there is none. The caller frees. */
+char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *folder,
+                            struct tide_err *err);
+
+/* Notes that the sink's log has every partition's rows up to a since. */
+void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since, struct tide_err *err);
+
+#endif

@@ -1,0 +1,269 @@
+#include "store/tail.h"
+
+#include <string.h>
+#include <xxhash.h>
+
+#include "base/mem.h"
+#include "base/rd.h"
+#include "base/stmt.h"
+
+enum { TAIL_VERSION = 1, TAIL_HASH_SIZE = 8, TAIL_HEADER_MAX = 32 };
+
+/* ---- writing ---- */
+
+static void put_value(struct tide_buf *out, const struct tide_val *value, struct tide_err *err) {
+  uint64_t bits = 0;
+  tide_buf_put_u8(out, value->type, err);
+  switch (value->type) {
+  case TIDE_VAL_INT:
+    tide_buf_put_zigzag(out, value->i, err);
+    break;
+  case TIDE_VAL_REAL:
+    memcpy(&bits, &value->r, sizeof bits);
+    tide_buf_put_u64(out, bits, err);
+    break;
+  case TIDE_VAL_TEXT:
+  case TIDE_VAL_BLOB:
+    tide_buf_put_varint(out, value->n, err);
+    tide_buf_put(out, value->p, value->n, err);
+    break;
+  default:
+    break;
+  }
+}
+
+int tide_tail_run_append(struct tide_tail_run *run, const struct tide_spec *spec, int64_t since, int64_t ingested_at,
+                         const struct tide_val *values, struct tide_err *err) {
+  const size_t before = run->bytes.len;
+  const bool first = run->rows == 0;
+  tide_buf_put_varint(&run->bytes, first ? 0 : (uint64_t)(since - run->last_since), err);
+  tide_buf_put_zigzag(&run->bytes, (int64_t)((uint64_t)ingested_at - (uint64_t)(first ? 0 : run->last_ingested)), err);
+  for (size_t i = 0; i < spec->ncolumns; i++) {
+    if (spec->columns[i].partition_at < 0)
+      put_value(&run->bytes, &values[i], err);
+  }
+  if (tide_err_is_set(err)) {
+    run->bytes.len = before;
+    return err->rc;
+  }
+  if (first)
+    run->first_since = since;
+  run->last_since = since;
+  run->last_ingested = ingested_at;
+  run->rows++;
+  return 0;
+}
+
+static void put_header(struct tide_buf *out, const struct tide_tail_run *run, const struct tide_spec *spec,
+                       struct tide_err *err) {
+  tide_buf_put_u8(out, TAIL_VERSION, err);
+  tide_buf_put_varint(out, (uint64_t)run->rows, err);
+  tide_buf_put_varint(out, spec->ncolumns - spec->npartition, err);
+}
+
+void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_names names, const struct tide_spec *spec,
+                         struct tide_err *err) {
+  if (run->rows == 0)
+    return;
+  struct tide_buf data = {0};
+  tide_buf_reserve(&data, run->bytes.len + TAIL_HEADER_MAX + TAIL_HASH_SIZE, err);
+  put_header(&data, run, spec, err);
+  tide_buf_put(&data, run->bytes.data, run->bytes.len, err);
+  tide_buf_put_u64(&data, XXH3_64bits_withSeed(data.data, data.len, (uint64_t)run->last_since), err);
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("tail") " VALUES(?1, ?2, ?3, ?4, ?5)",
+                                         names.schema, names.dataset);
+  if (stmt != NULL) {
+    sqlite3_bind_int64(stmt, 1, run->last_since);
+    sqlite3_bind_int64(stmt, 2, run->partition);
+    sqlite3_bind_int64(stmt, 3, run->first_since);
+    sqlite3_bind_int64(stmt, 4, run->rows);
+    if (sqlite3_bind_blob64(stmt, 5, data.data, data.len, SQLITE_STATIC) != SQLITE_OK)
+      tide_err_set(err, SQLITE_TOOBIG, "dataset %s: rows of one transaction are too big to store: commit fewer at a time",
+                   names.dataset);
+    tide_stmt_run(stmt, err);
+  }
+  sqlite3_finalize(stmt);
+  tide_buf_clear(&data);
+  if (!tide_err_is_set(err))
+    tide_tail_run_reset(run);
+}
+
+/* ---- decoding ---- */
+
+static struct tide_val read_value(struct tide_rd *rd) {
+  struct tide_val value = {.type = tide_rd_u8(rd)};
+  uint64_t bits;
+  switch (value.type) {
+  case TIDE_VAL_NULL:
+    break;
+  case TIDE_VAL_INT:
+    value.i = tide_rd_zigzag(rd);
+    break;
+  case TIDE_VAL_REAL:
+    bits = tide_rd_u64(rd);
+    memcpy(&value.r, &bits, sizeof bits);
+    break;
+  case TIDE_VAL_TEXT:
+  case TIDE_VAL_BLOB:
+    value.n = (size_t)tide_rd_varint_max(rd, UINT32_MAX);
+    value.p = tide_rd_bytes(rd, value.n);
+    break;
+  default:
+    rd->bad = true;
+  }
+  return rd->bad ? tide_val_null() : value;
+}
+
+/* What the rows of one run must be: known from the run itself, or from the columns of its table row. */
+struct run_shape {
+  int64_t first_since;
+  int64_t last_since;
+  uint64_t rows;
+  uint64_t columns;
+};
+
+static void decode_row(struct tide_rd *rd, const struct tide_spec *spec, uint64_t columns, struct tide_val *values) {
+  size_t stored = 0;
+  for (size_t i = 0; i < spec->ncolumns; i++) {
+    if (spec->columns[i].partition_at >= 0 || stored >= columns)
+      continue;
+    values[i] = read_value(rd);
+    stored++;
+  }
+}
+
+static void decode_rows(struct tide_rd *rd, const struct tide_spec *spec, const struct run_shape *shape,
+                        struct tide_batch *batch, struct tide_err *err) {
+  struct tide_val *values = tide_alloc_zero(spec->ncolumns, sizeof *values, err);
+  if (values == NULL)
+    return;
+  int64_t since = shape->first_since;
+  int64_t ingested_at = 0;
+  for (uint64_t row = 0; row < shape->rows && !rd->bad && !tide_err_is_set(err); row++) {
+    const uint64_t step = tide_rd_varint(rd);
+    if ((row == 0) != (step == 0) || step > (uint64_t)shape->last_since - (uint64_t)since) {
+      rd->bad = true;
+      break;
+    }
+    since += (int64_t)step;
+    ingested_at = (int64_t)((uint64_t)ingested_at + (uint64_t)tide_rd_zigzag(rd));
+    decode_row(rd, spec, shape->columns, values);
+    if (!rd->bad)
+      tide_batch_append(batch, since, ingested_at, values, err);
+  }
+  if (since != shape->last_since || tide_rd_left(rd) != 0)
+    rd->bad = true;
+  tide_free(values);
+}
+
+void tide_tail_run_decode(const struct tide_tail_run *run, const struct tide_spec *spec, struct tide_batch *batch,
+                          struct tide_err *err) {
+  if (run->rows == 0)
+    return;
+  struct tide_rd rd = tide_rd_over(run->bytes.data, run->bytes.len);
+  const struct run_shape shape = {run->first_since, run->last_since, (uint64_t)run->rows, spec->ncolumns - spec->npartition};
+  decode_rows(&rd, spec, &shape, batch, err);
+}
+
+static bool decode_entry(const unsigned char *data, size_t size, const struct tide_spec *spec,
+                         const struct tide_tail_entry *entry, struct tide_batch *batch, struct tide_err *err) {
+  if (size < TAIL_HASH_SIZE)
+    return false;
+  struct tide_rd trailer = tide_rd_over(data + size - TAIL_HASH_SIZE, TAIL_HASH_SIZE);
+  size -= TAIL_HASH_SIZE;
+  if (tide_rd_u64(&trailer) != XXH3_64bits_withSeed(data, size, (uint64_t)entry->last_since))
+    return false;
+  struct tide_rd rd = tide_rd_over(data, size);
+  if (tide_rd_u8(&rd) != TAIL_VERSION)
+    return false;
+  struct run_shape shape = {.first_since = entry->first_since, .last_since = entry->last_since};
+  shape.rows = tide_rd_varint(&rd);
+  shape.columns = tide_rd_varint_max(&rd, spec->ncolumns - spec->npartition);
+  if (rd.bad || shape.rows == 0 || shape.rows != (uint64_t)entry->rows || shape.rows > size ||
+      entry->first_since > entry->last_since || entry->first_since < 1)
+    return false;
+  decode_rows(&rd, spec, &shape, batch, err);
+  return !rd.bad;
+}
+
+sqlite3_stmt *tide_tail_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_prepare(db, err, "SELECT data FROM " TIDE_TABLE("tail") " WHERE last_since = ?1", names.schema,
+                           names.dataset);
+}
+
+bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct tide_spec *spec,
+                    const struct tide_tail_entry *entry, struct tide_batch *batch, struct tide_err *err) {
+  if (tide_err_is_set(err))
+    return false;
+  sqlite3_bind_int64(stmt, 1, entry->last_since);
+  if (!tide_stmt_row(stmt, err))
+    return false;
+  const unsigned char *data = sqlite3_column_blob(stmt, 0);
+  const size_t size = (size_t)sqlite3_column_bytes(stmt, 0);
+  if (!decode_entry(data, size, spec, entry, batch, err))
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is damaged", names.dataset, names.dataset,
+                 (long long)entry->last_since);
+  sqlite3_reset(stmt);
+  return !tide_err_is_set(err);
+}
+
+/* ---- index ---- */
+
+/* From the newest back: a partition that is written is written often. */
+const struct tide_tail_entry *tide_tail_index_find(const struct tide_tail_index *index, int64_t partition) {
+  for (size_t i = index->count; i > 0; i--) {
+    if (index->entries[i - 1].partition == partition)
+      return &index->entries[i - 1];
+  }
+  return NULL;
+}
+
+int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry entry, struct tide_err *err) {
+  void *entries = index->entries;
+  if (tide_grow(&entries, &index->cap, index->count + 1, sizeof *index->entries, err) != 0)
+    return err->rc;
+  index->entries = entries;
+  const struct tide_tail_entry *before = tide_tail_index_find(index, entry.partition);
+  entry.partition_rows = entry.rows + (before != NULL ? before->partition_rows : 0);
+  entry.partition_bytes = entry.bytes + (before != NULL ? before->partition_bytes : 0);
+  index->entries[index->count++] = entry;
+  index->bytes += entry.bytes;
+  return 0;
+}
+
+void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err,
+                                         "SELECT last_since, first_since, partition, rows, length(data)"
+                                         " FROM " TIDE_TABLE("tail") " WHERE last_since > %lld ORDER BY last_since",
+                                         names.schema, names.dataset, (long long)tide_tail_index_last(index));
+  while (tide_stmt_row(stmt, err)) {
+    const struct tide_tail_entry entry = {.last_since = sqlite3_column_int64(stmt, 0),
+                                          .first_since = sqlite3_column_int64(stmt, 1),
+                                          .partition = sqlite3_column_int64(stmt, 2),
+                                          .rows = sqlite3_column_int64(stmt, 3),
+                                          .bytes = sqlite3_column_int64(stmt, 4)};
+    tide_tail_index_add(index, entry, err);
+  }
+  sqlite3_finalize(stmt);
+}
+
+void tide_tail_index_remove_partition(struct tide_tail_index *index, int64_t partition) {
+  size_t kept = 0;
+  for (size_t i = 0; i < index->count; i++) {
+    if (index->entries[i].partition == partition)
+      index->bytes -= index->entries[i].bytes;
+    else
+      index->entries[kept++] = index->entries[i];
+  }
+  index->count = kept;
+}
+
+void tide_tail_index_clear(struct tide_tail_index *index) {
+  tide_free(index->entries);
+  *index = (struct tide_tail_index){0};
+}
+
+void tide_tail_delete_partition(sqlite3 *db, struct tide_names names, int64_t partition, struct tide_err *err) {
+  tide_stmt_exec(db, err, "DELETE FROM " TIDE_TABLE("tail") " WHERE partition = %lld", names.schema, names.dataset,
+                 (long long)partition);
+}

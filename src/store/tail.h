@@ -1,0 +1,102 @@
+/* The tail: the newest rows of a dataset, not yet in segments.
+ *
+ *   _tail(last_since INTEGER PRIMARY KEY, partition, first_since, rows, data)
+ *
+ * A transaction adds one row here for each partition it wrote: a run of rows, uncompressed, row after row, for a single-row
+ * commit is one insert into one table and nothing else. `data`:
+ *
+ *   u8      version, 1
+ *   varint  rows
+ *   varint  columns stored (the dataset's columns at that time less the partition columns, in their order)
+ *   rows times:
+ *     varint  since less the one before (the first row: less first_since, so 0)
+ *     zigzag  ingested_at less the one before (the first row: less 0)
+ *     columns times:
+ *       u8      type (enum tide_val_type)
+ *       zigzag of an INT; u64 bits of a REAL; varint size and the bytes of a TEXT or BLOB; nothing for NULL
+ *   u64     XXH3 (64 bits, seed last_since) of all before it
+ *
+ * varint, zigzag and u64 are those of base/buf.h. */
+#ifndef TIDE_STORE_TAIL_H
+#define TIDE_STORE_TAIL_H
+
+#include "base/buf.h"
+#include "base/sqlite.h"
+#include "model/batch.h"
+#include "model/spec.h"
+#include "store/names.h"
+
+/* ---- a run of rows being written ---- */
+
+struct tide_tail_run {
+  int64_t partition;
+  int64_t first_since;
+  int64_t last_since;
+  int64_t last_ingested;
+  int64_t rows;
+  struct tide_buf bytes; /* the rows, without what is before and behind them */
+};
+
+/* Appends a row; since ascends. values has spec->ncolumns entries. On failure the run is as before. Returns 0 or the code. */
+int tide_tail_run_append(struct tide_tail_run *run, const struct tide_spec *spec, int64_t since, int64_t ingested_at,
+                         const struct tide_val *values, struct tide_err *err);
+/* Inserts the run as one row of the tail and leaves it empty (memory kept). Nothing to do when it has no rows. */
+void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_names names, const struct tide_spec *spec,
+                         struct tide_err *err);
+/* Appends the run's rows to a batch. */
+void tide_tail_run_decode(const struct tide_tail_run *run, const struct tide_spec *spec, struct tide_batch *batch,
+                          struct tide_err *err);
+static inline void tide_tail_run_reset(struct tide_tail_run *run) {
+  run->rows = 0;
+  tide_buf_reset(&run->bytes);
+}
+
+/* ---- what the tail holds ---- */
+
+struct tide_tail_entry {
+  int64_t last_since;
+  int64_t first_since;
+  int64_t partition;
+  int64_t rows;
+  int64_t bytes;
+  int64_t partition_rows; /* of its partition, in this entry and those before it: kept by tide_tail_index_add */
+  int64_t partition_bytes;
+};
+
+/* All entries, ascending in last_since. All zero is an empty one. */
+struct tide_tail_index {
+  struct tide_tail_entry *entries;
+  size_t count;
+  size_t cap;
+  int64_t bytes;
+};
+
+/* Adds the entries of the table that lie above the last one known. */
+void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, struct tide_err *err);
+int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry entry, struct tide_err *err);
+/* The newest entry of a partition; NULL when the tail has none. */
+const struct tide_tail_entry *tide_tail_index_find(const struct tide_tail_index *index, int64_t partition);
+void tide_tail_index_remove_partition(struct tide_tail_index *index, int64_t partition);
+static inline void tide_tail_index_reset(struct tide_tail_index *index) {
+  index->count = 0;
+  index->bytes = 0;
+}
+void tide_tail_index_clear(struct tide_tail_index *index);
+static inline int64_t tide_tail_index_last(const struct tide_tail_index *index) {
+  return index->count > 0 ? index->entries[index->count - 1].last_since : 0;
+}
+
+/* ---- reading ---- */
+
+/* SELECT of the data of one entry: bind last_since as ?1. */
+sqlite3_stmt *tide_tail_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
+
+/* Appends an entry's rows to a batch. false when the tail has no such entry any more (it was sealed). Damage is SQLITE_CORRUPT_VTAB
+ * naming table and entry. */
+bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct tide_spec *spec,
+                    const struct tide_tail_entry *entry, struct tide_batch *batch, struct tide_err *err);
+
+/* Takes all entries of a partition out of the tail. */
+void tide_tail_delete_partition(sqlite3 *db, struct tide_names names, int64_t partition, struct tide_err *err);
+
+#endif
