@@ -1,7 +1,9 @@
-/* An encoder turns rows into the bytes of one object: begin, rows any number of times, finish. The same rows in the same order, however they
- * are cut into calls, give the same bytes under the same library versions. A new format is one new file and a row in registry.c.
+/* An encoder turns rows into the bytes of one object: begin, rows any number of times, finish. The same rows in the
+ * same order, however they are cut into calls, give the same bytes under the same library versions. A new format is one
+ * new file and a row in registry.c.
  *
- * `encoded` counts the bytes of the rows as the format writes them before compression: batches are bounded by it, and the log's hash is of them. */
+ * `encoded` counts the bytes of the rows as the format writes them before compression: batches are bounded by it, and
+ * the log's hash is of them. */
 #ifndef TIDE_SINK_ENCODER_H
 #define TIDE_SINK_ENCODER_H
 
@@ -12,11 +14,11 @@
 /* What one object holds besides its rows' columns. */
 struct tide_encoder_config {
   const struct tide_spec *spec; /* outlives the encoder */
-  const int *columns;           /* what to write, in order: an index into spec's columns, or TIDE_ENCODER_SINCE and so on */
+  const int *columns; /* what to write, in order: an index into spec's columns, or TIDE_ENCODER_SINCE and so on */
   size_t ncolumns;
-  const char *partition; /* the partition's text; for TIDE_ENCODER_PARTITION */
+  const char *partition;                   /* the partition's text; for TIDE_ENCODER_PARTITION */
   const struct tide_val *partition_values; /* spec->npartition values: batches do not hold the partition columns */
-  int zstd_level;        /* for compressed formats */
+  int zstd_level;                          /* for compressed formats */
 };
 enum { TIDE_ENCODER_SINCE = -1, TIDE_ENCODER_PARTITION = -2, TIDE_ENCODER_INGESTED_AT = -3 };
 
@@ -25,15 +27,19 @@ enum { TIDE_ENCODER_HASH_SIZE = 33 }; /* 32 hexadecimal digits and a NUL: XXH3, 
 struct tide_encoder {
   const struct tide_encoder_methods *methods;
   uint64_t encoded; /* bytes of rows so far, before compression */
+  uint64_t altered; /* rows so far with a value that the format cannot hold exactly; each format's file states what it
+                       writes instead */
 };
 
 struct tide_encoder_methods {
-  /* Appends `count` rows of the batch from `first` on to `out` (perhaps later: a compressor keeps some back). keep: one byte a row of
-   * the batch, 0 leaves the row out; NULL: all. The caller takes bytes out of `out` between calls as it likes. */
-  int (*rows)(struct tide_encoder *encoder, const struct tide_batch *batch, size_t first, size_t count, const uint8_t *keep,
-              struct tide_buf *out, struct tide_err *err);
+  /* After a failure only destroy is left. Appends `count` rows of the batch from `first` on to `out` (perhaps later: a
+   * compressor keeps some back). keep: one byte a row of the batch, 0 leaves the row out; NULL: all. The caller takes
+   * bytes out of `out` between calls as it likes. */
+  int (*rows)(struct tide_encoder *encoder, const struct tide_batch *batch, size_t first, size_t count,
+              const uint8_t *keep, struct tide_buf *out, struct tide_err *err);
   /* Appends what is left and gives the hash. No rows after it. */
-  int (*finish)(struct tide_encoder *encoder, struct tide_buf *out, char ret_hash[TIDE_ENCODER_HASH_SIZE], struct tide_err *err);
+  int (*finish)(struct tide_encoder *encoder, struct tide_buf *out, char ret_hash[TIDE_ENCODER_HASH_SIZE],
+                struct tide_err *err);
   void (*destroy)(struct tide_encoder *encoder);
 };
 
@@ -41,12 +47,17 @@ struct tide_encoder_methods {
 struct tide_format {
   const char *name;      /* "ndjson.zst" */
   const char *extension; /* of the object's name: "ndjson.zst" */
+  bool compressed;       /* takes the option zstd_level */
   struct tide_encoder *(*create)(const struct tide_encoder_config *config, struct tide_err *err);
-  /* The hash of an object's encoded rows from its stored bytes, which `read` gives (fills up to size bytes, 0 at the end, -1 with err), so
-   * that an object that is already there can be known again. */
+  /* The hash of an object's encoded rows from its stored bytes, which `read` gives (fills up to size bytes, 0 at the
+   * end, -1 with err), so that an object that is already there can be known again. */
   int (*hash_object)(long (*read)(void *context, void *into, size_t size, struct tide_err *err), void *context,
                      char ret_hash[TIDE_ENCODER_HASH_SIZE], struct tide_err *err);
 };
+
+/* Each in the file of its format. */
+extern const struct tide_format tide_format_ndjson;
+extern const struct tide_format tide_format_ndjson_zst;
 
 /* NULL when there is no such format; tide_format_names lists those there are, for the message. */
 const struct tide_format *tide_format_find(const char *name);

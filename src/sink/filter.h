@@ -1,7 +1,7 @@
-/* A sink's filter: one SQL expression over the columns of one row. It is compiled and run on a private in-memory connection under
- * an authorizer: this dataset's columns only (the visible ones and since, partition, ingested_at), no other table, no subquery, only SQLite's own
- * functions whose result follows from their arguments (no random, no clock, nothing of the host). Columns have the affinity they have
- * in the dataset and collation BINARY. */
+/* A sink's filter: one SQL expression over the columns of one row. It is compiled and run on a private in-memory
+ * connection under an authorizer: this dataset's columns only (the visible ones and since, partition, ingested_at), no
+ * other table, no subquery, only SQLite's own functions whose result follows from their arguments (no random, no clock,
+ * nothing of the host). Columns have the affinity they have in the dataset and collation BINARY. */
 #ifndef TIDE_SINK_FILTER_H
 #define TIDE_SINK_FILTER_H
 
@@ -10,13 +10,14 @@
 
 struct tide_filter;
 
-/* NULL with SQLITE_ERROR and a sentence that quotes the expression's fault when it does not compile, is more than one expression or
- * reaches beyond the row. The spec must live as long. */
+/* NULL with SQLITE_ERROR and a sentence that quotes the expression's fault when it does not compile, is more than one
+ * expression or reaches beyond the row. The spec must live as long. */
 struct tide_filter *tide_filter_create(const struct tide_spec *spec, const char *expression, struct tide_err *err);
 void tide_filter_destroy(struct tide_filter *filter); /* NULL is fine */
 
-/* Sets keep[row] to 1 where the expression is true (0 where it is false or NULL) for all rows of the batch. partition and its values stand
- * for the columns that batches do not hold. An expression that fails on a row (integer overflow, malformed JSON) is an error that names the since. */
+/* Sets keep[row] to 1 where the expression is true (0 where it is false or NULL) for all rows of the batch. partition
+ * and its values stand for the columns that batches do not hold. An expression that fails on a row (integer overflow,
+ * malformed JSON) is an error that names the since. */
 int tide_filter_run(struct tide_filter *filter, const struct tide_batch *batch, const char *partition,
                     const struct tide_val *partition_values, uint8_t *keep, struct tide_err *err);
 

@@ -1,0 +1,238 @@
+#include "sink/claim.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/stats.h"
+#include "model/partition.h"
+#include "sink/json.h"
+#include "sink/registry.h"
+#include "sink/ship.h"
+#include "store/durable.h"
+
+enum {
+  CLAIM_MAX_ROWS = 1000000,
+  CLAIM_MAX_BYTES = 256 << 20,
+  CLAIM_ENCODED_MAX = 8,     /* no format makes more bytes than that of a raw one (\u00XX is six, and the names of columns come to it) */
+  CLAIM_ENCODED_ROW_MAX = 64 /* nor more than that for a column of a row beside its value */
+};
+
+/* A claim of one partition at work. */
+struct claim {
+  struct tide_runner *runner;
+  const struct tide_sink *sink;
+  struct tide_dataset *ds;
+  struct tide_buf partition; /* its text and a NUL */
+  struct tide_watermark watermark;
+  int64_t newest;
+  struct tide_range range;
+  const struct tide_sink_config *config;
+};
+
+static const char *text_of(const struct claim *claim) {
+  return (const char *)claim->partition.data;
+}
+
+static size_t text_size(const struct claim *claim) {
+  return claim->partition.len - 1;
+}
+
+/* ---- which rows ---- */
+
+static void read_partition(struct claim *claim, int64_t partition, struct tide_err *err) {
+  struct tide_dataset *ds = claim->ds;
+  const struct tide_names names = tide_dataset_names(ds);
+  sqlite3_stmt *stmt = tide_catalog_partition_prepare(ds->conn->db, names, err);
+  tide_catalog_partition_text(stmt, names, partition, &claim->partition, err);
+  tide_buf_put_u8(&claim->partition, 0, err);
+  sqlite3_finalize(stmt);
+}
+
+static void read_watermark(struct claim *claim, struct tide_err *err) {
+  sqlite3_stmt *stmt =
+      tide_watermark_prepare(claim->ds->conn->db, claim->runner->schema, claim->sink->sink, claim->sink->dataset, err);
+  claim->watermark = tide_watermark_get(stmt, text_of(claim), text_size(claim), claim->sink->start, err);
+  sqlite3_finalize(stmt);
+}
+
+/* min_rows and max_delay: whether so few rows are to wait for others. */
+static bool waits_for_company(struct claim *claim, struct tide_err *err) {
+  const struct tide_sink *sink = claim->sink;
+  int64_t oldest_at = 0;
+  if (claim->runner->now || claim->range.rows >= sink->min_rows)
+    return false;
+  if (sink->max_delay_ms < 0)
+    return true;
+  if (!tide_stats_oldest(claim->ds, text_of(claim), text_size(claim), claim->watermark.since, &oldest_at, err))
+    return false;
+  const int64_t now = tide_dataset_now_ms(claim->ds);
+  return now >= oldest_at && now - oldest_at < sink->max_delay_ms;
+}
+
+/* How far max_rows lets the batch go, in one snapshot. */
+static enum tide_claim_outcome choose_rows(struct claim *claim, int64_t partition, struct tide_err *err) {
+  const struct tide_sink *sink = claim->sink;
+  enum tide_claim_outcome outcome = TIDE_CLAIM_NOTHING;
+  sqlite3_stmt *snapshot = tide_read_begin(claim->ds->conn->db, claim->runner->schema, err);
+  read_partition(claim, partition, err);
+  if (!tide_err_is_set(err))
+    read_watermark(claim, err);
+  if (!tide_err_is_set(err) && claim->watermark.since < claim->newest) {
+    tide_stats_range(claim->ds, text_of(claim), text_size(claim), claim->watermark.since, claim->newest,
+                     sink->max_rows > 0 ? sink->max_rows : CLAIM_MAX_ROWS, &claim->range, err);
+    if (!tide_err_is_set(err) && claim->range.rows > 0)
+      outcome = waits_for_company(claim, err) ? TIDE_CLAIM_WAITS : TIDE_CLAIM_MADE;
+  }
+  if (outcome == TIDE_CLAIM_MADE && !tide_err_is_set(err) &&
+      tide_batch_is_open(claim->ds->conn->db, claim->runner->schema, sink->sink, sink->dataset, text_of(claim), err))
+    outcome = TIDE_CLAIM_WAITS;
+  sqlite3_finalize(snapshot);
+  return outcome;
+}
+
+/* How far max_bytes lets it go. Rows are encoded to see, unless they cannot come to so much. */
+static void choose_bytes(struct claim *claim, struct tide_err *err) {
+  const int64_t max_bytes = claim->sink->max_bytes > 0 ? claim->sink->max_bytes : CLAIM_MAX_BYTES;
+  const double most = (double)claim->range.raw_bytes * CLAIM_ENCODED_MAX +
+                      (double)claim->range.rows * CLAIM_ENCODED_ROW_MAX * (double)claim->config->ncolumns;
+  if (claim->config->format != NULL && most > (double)max_bytes)
+    claim->range.until = tide_ship_measure(claim->ds, claim->config, text_of(claim), claim->watermark.since,
+                                           claim->range.until, max_bytes, err);
+}
+
+/* ---- under which name and configuration ---- */
+
+static char *take_text(struct tide_buf *buf, struct tide_err *err) {
+  tide_buf_put_u8(buf, 0, err);
+  if (tide_err_is_set(err))
+    tide_buf_clear(buf);
+  return (char *)buf->data;
+}
+
+/* <log id>/<sink>/<dataset>/<partition>/<generation>/<since>-<until>: names the same rows to whoever gets them twice. */
+static char *make_key(const struct claim *claim, struct tide_err *err) {
+  struct tide_buf key = {0};
+  tide_buf_printf(&key, err, "%s/", claim->ds->config.log_id);
+  tide_partition_encode_name(claim->sink->sink, strlen(claim->sink->sink), &key, err);
+  tide_buf_put_u8(&key, '/', err);
+  tide_partition_encode_name(claim->sink->prefix, strlen(claim->sink->prefix), &key, err);
+  tide_buf_printf(&key, err, "/%s%s%lld/%lld-%lld", text_of(claim), text_size(claim) > 0 ? "/" : "",
+                  (long long)claim->watermark.generation, (long long)claim->watermark.since, (long long)claim->range.until);
+  return take_text(&key, err);
+}
+
+static char *make_object(const struct claim *claim, struct tide_err *err) {
+  struct tide_buf name = {0};
+  tide_partition_encode_name(claim->sink->prefix, strlen(claim->sink->prefix), &name, err);
+  if (claim->watermark.generation > 0)
+    tide_buf_printf(&name, err, ".g%lld", (long long)claim->watermark.generation);
+  tide_buf_printf(&name, err, "/%s%s%020lld-%020lld.%s.%s", text_of(claim), text_size(claim) > 0 ? "/" : "",
+                  (long long)claim->watermark.since, (long long)claim->range.until, claim->ds->config.log_id,
+                  claim->config->format->extension);
+  return take_text(&name, err);
+}
+
+static const char *column_name(const struct claim *claim, int column) {
+  switch (column) {
+  case TIDE_ENCODER_SINCE:
+    return tide_spec_hidden_name(TIDE_HIDDEN_SINCE);
+  case TIDE_ENCODER_PARTITION:
+    return tide_spec_hidden_name(TIDE_HIDDEN_PARTITION);
+  case TIDE_ENCODER_INGESTED_AT:
+    return tide_spec_hidden_name(TIDE_HIDDEN_INGESTED_AT);
+  default:
+    return claim->ds->spec->columns[column].name;
+  }
+}
+
+/* The columns by name, so that one added later is not in this batch. */
+static char *freeze_columns(const struct claim *claim, struct tide_err *err) {
+  struct tide_buf list = {0};
+  bool altered = false;
+  for (size_t i = 0; i < claim->config->ncolumns; i++) {
+    const char *name = column_name(claim, claim->config->columns[i]);
+    tide_buf_put_u8(&list, i == 0 ? '[' : ',', err);
+    tide_json_put_string(&list, name, strlen(name), &altered, err);
+  }
+  tide_buf_put_u8(&list, ']', err);
+  return take_text(&list, err);
+}
+
+static char *freeze(const struct claim *claim, struct tide_err *err) {
+  struct tide_frozen frozen = {.target = claim->sink->target, .format = claim->sink->format, .filter = claim->sink->filter};
+  frozen.columns = freeze_columns(claim, err);
+  if (claim->config->format != NULL && claim->config->format->compressed && !tide_err_is_set(err))
+    frozen.options = tide_printf(err, "{\"zstd_level\":%d}", claim->config->zstd_level);
+  else
+    frozen.options = NULL;
+  char *config = tide_err_is_set(err) ? NULL : tide_frozen_write(claim->ds->conn->db, &frozen, err);
+  tide_free(frozen.columns);
+  tide_free(frozen.options);
+  return config;
+}
+
+/* ---- committed ---- */
+
+/* Inserts the batch unless another process was faster: then the watermark has moved, or the partition has an open batch. */
+static bool insert(struct claim *claim, struct tide_batch_row *row, struct tide_err *err) {
+  sqlite3 *db = claim->ds->conn->db;
+  const struct tide_watermark seen = claim->watermark;
+  read_watermark(claim, err);
+  if (tide_err_is_set(err) || claim->watermark.since != seen.since || claim->watermark.generation != seen.generation ||
+      tide_batch_is_open(db, claim->runner->schema, row->sink, row->dataset, row->partition, err))
+    return false;
+  /* counted again: rows may have been deleted since they were chosen, and none can be from now on */
+  tide_stats_range(claim->ds, text_of(claim), text_size(claim), row->since, row->until, INT64_MAX, &claim->range, err);
+  row->rows = claim->range.rows;
+  if (row->rows == 0)
+    return false;
+  tide_batch_insert(db, claim->runner->schema, row, tide_dataset_now_ms(claim->ds), err);
+  return !tide_err_is_set(err);
+}
+
+static bool commit(struct claim *claim, struct tide_batch_row *ret_row, struct tide_err *err) {
+  struct tide_durable durable;
+  struct tide_batch_row row = {.generation = claim->watermark.generation,
+                               .since = claim->watermark.since,
+                               .until = claim->range.until,
+                               .lease_until = tide_dataset_now_ms(claim->ds) + TIDE_RUNNER_LEASE_MS};
+  row.sink = tide_copy_string(claim->sink->sink, err);
+  row.dataset = tide_copy_string(claim->sink->dataset, err);
+  row.partition = tide_copy_string(text_of(claim), err);
+  row.owner = tide_copy_string(claim->runner->owner, err);
+  row.key = make_key(claim, err);
+  row.object = claim->config->format != NULL ? make_object(claim, err) : NULL;
+  row.config = freeze(claim, err);
+  bool made = false;
+  if (!tide_err_is_set(err)) {
+    tide_durable_begin(claim->ds->conn->db, claim->runner->schema, &durable, err);
+    made = !tide_err_is_set(err) && insert(claim, &row, err);
+    tide_durable_end(&durable, err);
+  }
+  if (made && !tide_err_is_set(err))
+    *ret_row = row;
+  else
+    tide_batch_row_clear(&row);
+  return made && !tide_err_is_set(err);
+}
+
+enum tide_claim_outcome tide_claim_next(struct tide_runner *runner, const struct tide_sink *sink,
+                                        const struct tide_sink_config *config, struct tide_dataset *ds, int64_t partition,
+                                        int64_t newest, struct tide_batch_row *ret_row, struct tide_err *err) {
+  struct claim claim = {.runner = runner, .sink = sink, .ds = ds, .newest = newest, .config = config};
+  enum tide_claim_outcome outcome = choose_rows(&claim, partition, err);
+  if (outcome == TIDE_CLAIM_MADE && !tide_err_is_set(err))
+    choose_bytes(&claim, err);
+  if (outcome == TIDE_CLAIM_MADE && !tide_err_is_set(err) && !commit(&claim, ret_row, err))
+    outcome = TIDE_CLAIM_WAITS;
+  tide_buf_clear(&claim.partition);
+  return outcome;
+}
+
+enum tide_claim_outcome tide_claim_look(struct tide_runner *runner, const struct tide_sink *sink, struct tide_dataset *ds,
+                                        int64_t partition, int64_t newest, struct tide_err *err) {
+  struct claim claim = {.runner = runner, .sink = sink, .ds = ds, .newest = newest};
+  const enum tide_claim_outcome outcome = choose_rows(&claim, partition, err);
+  tide_buf_clear(&claim.partition);
+  return outcome;
+}

@@ -1,0 +1,129 @@
+#include "sink/dir_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/sqlite.h"
+
+enum { LOWEST_FD = 3 };
+
+int tide_dir_openat(int folder, const char *name, int flags) {
+  int fd;
+  do
+    fd = openat(folder, name, flags | O_CLOEXEC, 0666);
+  while (fd < 0 && errno == EINTR);
+  if (fd < 0 || fd >= LOWEST_FD)
+    return fd;
+  int high = fcntl(fd, F_DUPFD_CLOEXEC, LOWEST_FD);
+  int saved = errno;
+  close(fd);
+  errno = saved;
+  return high;
+}
+
+int tide_dir_sync_file(int file) {
+  int rc;
+  do
+    rc = fsync(file);
+  while (rc != 0 && errno == EINTR);
+  return rc;
+}
+
+int tide_dir_sync_folder(int folder) {
+  int rc = tide_dir_sync_file(folder);
+  return rc != 0 && (errno == EINVAL || errno == ENOTSUP) ? 0 : rc;
+}
+
+static int code_of(int error) {
+  switch (error) {
+  case ENOSPC:
+  case EDQUOT:
+    return SQLITE_FULL;
+  case ENOENT:
+    return SQLITE_CANTOPEN;
+  case EACCES:
+  case EPERM:
+    return SQLITE_PERM;
+  case EROFS:
+    return SQLITE_READONLY;
+  default:
+    return SQLITE_IOERR;
+  }
+}
+
+void tide_dir_fail(const struct tide_dir_root *root, const char *doing, const char *name, int error,
+                   struct tide_err *err) {
+  tide_err_set(err, code_of(error), "%s \"%s/%s\": %s: the batch stays and the next tick tries again", doing,
+               root->path, name, strerror(error));
+}
+
+/* The last part of name's first `size` bytes, cut at NAME_MAX (which no file system lets pass as another's name). */
+static void copy_last_part(const char *name, size_t size, char ret_last[NAME_MAX + 2]) {
+  size_t start = size;
+  while (start > 0 && name[start - 1] != '/')
+    start--;
+  size_t length = size - start <= NAME_MAX ? size - start : NAME_MAX + 1;
+  memcpy(ret_last, name + start, length);
+  ret_last[length] = '\0';
+}
+
+void tide_dir_fail_kind(const struct tide_dir_root *root, int folder, const char *name, size_t size, const char *wanted,
+                        struct tide_err *err) {
+  struct stat st;
+  char last[NAME_MAX + 2];
+  const char *found = "something else";
+  copy_last_part(name, size, last);
+  if (fstatat(folder, last, &st, AT_SYMLINK_NOFOLLOW) == 0)
+    found = S_ISLNK(st.st_mode)   ? "a symbolic link, which is never followed"
+            : S_ISDIR(st.st_mode) ? "a folder"
+            : S_ISREG(st.st_mode) ? "a file"
+                                  : "a device, pipe or socket";
+  tide_err_set(err, SQLITE_PERM, "\"%s/%.*s\" is %s: expected a %s of this sink, move it away", root->path, (int)size,
+               name, found, wanted);
+}
+
+/* The folder that name's first `size` bytes name, whose last part is in `folder`. */
+static int enter(const struct tide_dir_root *root, int folder, const char *name, size_t size, bool make,
+                 struct tide_err *err) {
+  static const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
+  char last[NAME_MAX + 2];
+  copy_last_part(name, size, last);
+  int child = tide_dir_openat(folder, last, flags);
+  if (child < 0 && errno == ENOENT && make) {
+    if (mkdirat(folder, last, 0777) != 0 && errno != EEXIST) {
+      tide_dir_fail(root, "making a folder for", name, errno, err);
+      return -1;
+    }
+    child = tide_dir_openat(folder, last, flags);
+  }
+  if (child < 0 && (errno == ENOTDIR || errno == ELOOP))
+    tide_dir_fail_kind(root, folder, name, size, "folder", err);
+  else if (child < 0 && errno == ENOENT && !make)
+    tide_err_set(err, SQLITE_CANTOPEN, "\"%s/%s\" does not exist", root->path, name);
+  else if (child < 0)
+    tide_dir_fail(root, "opening the folder of", name, errno, err);
+  else if (make && tide_dir_sync_folder(folder) != 0)
+    tide_dir_fail(root, "syncing a folder of", name, errno, err);
+  if (tide_err_is_set(err) && child >= 0) {
+    close(child);
+    child = -1;
+  }
+  return child;
+}
+
+int tide_dir_open_folder(const struct tide_dir_root *root, const char *name, bool make, struct tide_err *err) {
+  int folder = fcntl(root->fd, F_DUPFD_CLOEXEC, LOWEST_FD);
+  if (folder < 0)
+    tide_dir_fail(root, "opening the folder of", name, errno, err);
+  const char *slash = strchr(name, '/');
+  for (; folder >= 0 && slash != NULL; slash = strchr(slash + 1, '/')) {
+    int child = enter(root, folder, name, (size_t)(slash - name), make, err);
+    close(folder);
+    folder = child;
+  }
+  return folder;
+}

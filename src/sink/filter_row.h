@@ -1,0 +1,25 @@
+/* The table that filters see: "row", an eponymous read-only virtual table over the rows of one batch. Its columns are
+ * the dataset's, with the affinities they have there, and since, partition, ingested_at. */
+#ifndef TIDE_SINK_FILTER_ROW_H
+#define TIDE_SINK_FILTER_ROW_H
+
+#include "base/sqlite.h"
+#include "model/batch.h"
+#include "model/spec.h"
+
+#define TIDE_FILTER_ROW "row"
+
+/* What the table reads, by whoever runs a statement over it. */
+struct tide_filter_row {
+  const struct tide_spec *spec;
+  const struct tide_batch *batch; /* NULL: no rows */
+  const char *partition;
+  const struct tide_val *partition_values;
+  size_t at; /* the row the one cursor is at */
+};
+
+/* Makes the table known to a connection, and connects it at once: that runs a CREATE TABLE, which later an authorizer
+ * would see. row outlives the connection and has its spec. */
+void tide_filter_row_register(sqlite3 *db, struct tide_filter_row *row, struct tide_err *err);
+
+#endif

@@ -1,0 +1,326 @@
+#include "sink/runner.h"
+
+#include <string.h>
+
+#include "base/host.h"
+#include "base/mem.h"
+#include "engine/stats.h"
+#include "sink/claim.h"
+#include "sink/json.h"
+#include "sink/registry.h"
+#include "sink/ship.h"
+#include "store/durable.h"
+
+enum { RETRY_FIRST_MS = 1000, RETRY_MAX_MS = 300000 };
+
+/* A partition to look at, and its newest since at the tick's start. */
+struct candidate {
+  int64_t partition;
+  int64_t newest;
+};
+
+/* A tick of one sink. */
+struct ticking {
+  struct tide_runner *runner;
+  const struct tide_sink *sink;
+  struct tide_sink_config config;
+  struct tide_dataset *ds;
+  struct tide_tick *tick;
+  int64_t newest;               /* the dataset's at the start */
+  struct candidate *candidates; /* partitions with rows above what the sink has everywhere */
+  size_t ncandidates;
+  size_t candidates_cap;
+};
+
+void tide_tick_clear(struct tide_tick *tick) {
+  tide_buf_clear(&tick->failures);
+  *tick = (struct tide_tick){0};
+}
+
+/* What ends a whole call, rather than one batch. */
+static bool concerns_all(const struct tide_err *err) {
+  const int rc = err->rc & 0xff;
+  return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT || rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
+}
+
+/* ---- failures ---- */
+
+/* 1 s, doubling to 5 min, each less up to a quarter, so that many that failed together do not come back together. */
+static int64_t retry_delay(int64_t attempts) {
+  uint32_t random = 0;
+  const int64_t doublings = attempts < 9 ? attempts : 9;
+  int64_t delay = (int64_t)RETRY_FIRST_MS << doublings;
+  if (delay > RETRY_MAX_MS)
+    delay = RETRY_MAX_MS;
+  sqlite3_randomness((int)sizeof random, &random);
+  return attempts == 0 ? delay : delay - (int64_t)(random % (uint32_t)(delay / 4));
+}
+
+/* row NULL: no batch was claimed. */
+static void report_failure(struct tide_tick *tick, const struct tide_batch_row *row, const char *message, int64_t retry_at,
+                           struct tide_err *err) {
+  bool altered = false;
+  tick->failed++;
+  tide_buf_printf(&tick->failures, err, "%s{\"error\":", tick->failures.len > 0 ? "," : "");
+  tide_json_put_string(&tick->failures, message, strlen(message), &altered, err);
+  if (row != NULL) {
+    tide_buf_put_string(&tick->failures, ",\"partition\":", err);
+    tide_json_put_string(&tick->failures, row->partition, strlen(row->partition), &altered, err);
+    tide_buf_printf(&tick->failures, err, ",\"batch\":%lld,\"retry_at\":%lld", (long long)row->batch, (long long)retry_at);
+  }
+  tide_buf_put_u8(&tick->failures, '}', err);
+}
+
+/* The batch stays, with the error on its row, for a later tick. */
+static void fail_batch(struct ticking *ticking, const struct tide_batch_row *row, const struct tide_err *failure,
+                       struct tide_err *err) {
+  const int64_t retry_at = tide_dataset_now_ms(ticking->ds) + retry_delay(row->attempts);
+  tide_batch_fail(ticking->runner->conn->db, ticking->runner->schema, row->batch, failure->msg, retry_at, err);
+  report_failure(ticking->tick, row, failure->msg, retry_at, err);
+}
+
+/* ---- one batch ---- */
+
+static void ack(struct ticking *ticking, const struct tide_batch_row *row, const struct tide_shipment *shipment,
+                bool catches_up, struct tide_err *err) {
+  struct tide_durable txn;
+  struct tide_runner *runner = ticking->runner;
+  const bool shipped = shipment->rows > 0;
+  const struct tide_ack log = {.rows = shipment->rows,
+                               .skipped = shipment->skipped,
+                               .bytes = shipment->bytes,
+                               .object = shipped ? row->object : NULL,
+                               .hash = shipped ? shipment->hash : NULL};
+  tide_durable_begin_plain(runner->conn->db, runner->schema, &txn, err);
+  if (tide_err_is_set(err))
+    return;
+  tide_exportlog_ack(runner->conn->db, runner->schema, row, &log, err);
+  if (catches_up && !tide_err_is_set(err))
+    tide_sink_set_caught_up(runner->conn->db, runner->schema, ticking->sink, ticking->newest, err);
+  tide_durable_end(&txn, err);
+}
+
+/* Ships and acks a batch that is ours. false when it failed; err is set only when that ends the call. */
+static bool ship_batch(struct ticking *ticking, const struct tide_batch_row *row, bool catches_up, struct tide_err *err) {
+  struct tide_tick *tick = ticking->tick;
+  struct tide_shipment shipment = {0};
+  struct tide_err failure = {0};
+  ticking->runner->batches_left--;
+  tide_ship(ticking->runner, row, &shipment, &failure);
+  if (!tide_err_is_set(&failure))
+    ack(ticking, row, &shipment, catches_up, &failure);
+  if (!tide_err_is_set(&failure)) {
+    tick->batches++;
+    tick->rows += shipment.rows;
+    tick->skipped += shipment.skipped;
+    tick->altered += shipment.altered;
+    tick->bytes += shipment.bytes;
+    return true;
+  }
+  if (concerns_all(&failure))
+    tide_err_set(err, failure.rc, "%s", failure.msg);
+  else
+    fail_batch(ticking, row, &failure, err);
+  return false;
+}
+
+/* ---- batches that are open already ---- */
+
+static bool may_take(const struct tide_runner *runner, const struct tide_batch_row *row, int64_t now) {
+  return row->owner == NULL || strcmp(row->owner, runner->owner) == 0 || row->lease_until <= now ||
+         row->lease_until > now + 2 * TIDE_RUNNER_LEASE_MS /* the clock was set back */ ||
+         tide_host_owner_is_dead(row->owner);
+}
+
+static bool take(struct ticking *ticking, struct tide_batch_row *row, struct tide_err *err) {
+  struct tide_runner *runner = ticking->runner;
+  struct tide_durable txn;
+  const int64_t now = tide_dataset_now_ms(ticking->ds);
+  if (!may_take(runner, row, now) || (!runner->now && row->not_before > now))
+    return false; /* its partition is among the candidates, and is counted there as waiting */
+  tide_durable_begin(runner->conn->db, runner->schema, &txn, err);
+  const bool taken = !tide_err_is_set(err) && tide_batch_take(runner->conn->db, runner->schema, row, runner->owner,
+                                                              now + TIDE_RUNNER_LEASE_MS, err);
+  tide_durable_end(&txn, err);
+  return taken && !tide_err_is_set(err);
+}
+
+/* The next open batch above a number: read anew for each, since no statement stays open while one is shipped. */
+static bool next_open(struct ticking *ticking, int64_t above, struct tide_batch_row *ret_row, struct tide_err *err) {
+  bool found = false;
+  sqlite3_stmt *stmt = tide_batch_prepare(ticking->runner->conn->db, ticking->runner->schema, 0, ticking->sink->sink,
+                                          ticking->sink->dataset, err);
+  while (!found && tide_batch_next(stmt, ret_row, err)) {
+    found = ret_row->batch > above;
+    if (!found)
+      tide_batch_row_clear(ret_row);
+  }
+  sqlite3_finalize(stmt);
+  return found;
+}
+
+static void ship_open(struct ticking *ticking, struct tide_err *err) {
+  struct tide_batch_row row;
+  int64_t done = 0;
+  /* numbers above it are given by this loop's own taking over */
+  const int64_t last = tide_batch_last(ticking->runner->conn->db, ticking->runner->schema, err);
+  while (!tide_err_is_set(err) && done < last && next_open(ticking, done, &row, err)) {
+    done = row.batch;
+    if (ticking->runner->batches_left <= 0)
+      ticking->tick->more = true;
+    else if (done <= last && take(ticking, &row, err))
+      ship_batch(ticking, &row, false, err);
+    tide_batch_row_clear(&row);
+  }
+}
+
+/* ---- new batches ---- */
+
+static void find_candidates(struct ticking *ticking, struct tide_err *err) {
+  struct tide_stat stat;
+  sqlite3_stmt *snapshot = tide_read_begin(ticking->runner->conn->db, ticking->runner->schema, err);
+  struct tide_stats *stats =
+      tide_err_is_set(err) ? NULL : tide_stats_open(ticking->ds, NULL, 0, ticking->sink->caught_up, err);
+  ticking->newest = stats != NULL ? tide_dataset_last_since(ticking->ds) : 0;
+  while (stats != NULL && tide_stats_next(stats, &stat, err)) {
+    void *candidates = ticking->candidates;
+    if (tide_grow(&candidates, &ticking->candidates_cap, ticking->ncandidates + 1, sizeof *ticking->candidates, err) != 0)
+      break;
+    ticking->candidates = candidates;
+    ticking->candidates[ticking->ncandidates++] = (struct candidate){stat.partition, stat.last_since};
+  }
+  tide_stats_close(stats);
+  sqlite3_finalize(snapshot);
+}
+
+/* The batch limit is reached: whether that leaves something undone. */
+static void look_for_more(struct ticking *ticking, const struct candidate *candidate, struct tide_err *err) {
+  struct tide_tick *tick = ticking->tick;
+  if (!tick->more && tide_claim_look(ticking->runner, ticking->sink, ticking->ds, candidate->partition, candidate->newest,
+                                     err) == TIDE_CLAIM_MADE)
+    tick->more = true;
+}
+
+/* Claims and ships the next batch of a partition. false when it has no more for this tick. last: no partition comes after this one, so that its
+ * last batch may note that the sink has caught up. */
+static bool export_next(struct ticking *ticking, const struct candidate *candidate, bool last, struct tide_err *err) {
+  struct tide_batch_row row;
+  struct tide_tick *tick = ticking->tick;
+  struct tide_err failure = {0};
+  const enum tide_claim_outcome outcome = tide_claim_next(ticking->runner, ticking->sink, &ticking->config, ticking->ds,
+                                                          candidate->partition, candidate->newest, &row, &failure);
+  if (concerns_all(&failure))
+    tide_err_set(err, failure.rc, "%s", failure.msg);
+  else if (tide_err_is_set(&failure))
+    report_failure(tick, NULL, failure.msg, 0, err);
+  else if (outcome == TIDE_CLAIM_WAITS)
+    tick->waiting++;
+  if (tide_err_is_set(&failure) || outcome != TIDE_CLAIM_MADE)
+    return false;
+  const bool done = row.until >= candidate->newest;
+  const bool catches_up = done && last && tick->failed == 0 && tick->waiting == 0 && !tick->more;
+  const bool shipped = ship_batch(ticking, &row, catches_up, err);
+  tide_batch_row_clear(&row);
+  return shipped && !done;
+}
+
+static void export_new(struct ticking *ticking, struct tide_err *err) {
+  for (size_t i = 0; i < ticking->ncandidates && !tide_err_is_set(err); i++) {
+    const struct candidate *candidate = &ticking->candidates[i];
+    bool undone = true;
+    while (undone && ticking->runner->batches_left > 0 && !tide_err_is_set(err))
+      undone = export_next(ticking, candidate, i + 1 == ticking->ncandidates, err);
+    if (undone && !tide_err_is_set(err))
+      look_for_more(ticking, candidate, err);
+  }
+}
+
+/* ---- the calls ---- */
+
+static void tick_sink(struct ticking *ticking, struct tide_err *err) {
+  const struct tide_sink *sink = ticking->sink;
+  ticking->ds = tide_dataset_acquire(ticking->runner->conn, ticking->runner->schema, sink->dataset, err);
+  if (ticking->ds == NULL)
+    return;
+  find_candidates(ticking, err);
+  if (!tide_err_is_set(err))
+    ship_open(ticking, err);
+  if (ticking->ncandidates == 0 || tide_err_is_set(err))
+    return;
+  if (tide_sink_config_parse(ticking->ds->spec, sink->target, sink->format, sink->columns, sink->filter, sink->options,
+                             &ticking->config, err) == 0)
+    export_new(ticking, err);
+}
+
+void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, struct tide_tick *ret_tick, struct tide_err *err) {
+  struct ticking ticking = {.runner = runner, .sink = sink, .tick = ret_tick};
+  struct tide_err failure = {0};
+  tick_sink(&ticking, &failure);
+  tide_free(ticking.candidates);
+  tide_sink_config_clear(&ticking.config);
+  tide_dataset_release(ticking.ds);
+  if (concerns_all(&failure))
+    tide_err_set(err, failure.rc, "%s", failure.msg);
+  else if (tide_err_is_set(&failure))
+    report_failure(ret_tick, NULL, failure.msg, 0, err);
+}
+
+int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *sink, struct tide_err *err) {
+  struct tide_tick tick = {0};
+  struct tide_batch_row row;
+  struct ticking ticking = {.runner = runner, .sink = sink, .tick = &tick};
+  int64_t open = 0;
+  ticking.ds = tide_dataset_acquire(runner->conn, runner->schema, sink->dataset, err);
+  if (ticking.ds != NULL)
+    find_candidates(&ticking, err);
+  if (!tide_err_is_set(err))
+    tide_sink_config_parse(ticking.ds->spec, sink->target, sink->format, sink->columns, sink->filter, sink->options,
+                           &ticking.config, err);
+  for (size_t i = 0; i < ticking.ncandidates && !tide_err_is_set(err); i++) {
+    const struct candidate *candidate = &ticking.candidates[i];
+    if (tide_claim_next(runner, sink, &ticking.config, ticking.ds, candidate->partition, candidate->newest, &row, err) ==
+            TIDE_CLAIM_MADE &&
+        !tide_err_is_set(err))
+      tide_batch_row_clear(&row);
+  }
+  sqlite3_stmt *stmt = tide_batch_prepare(runner->conn->db, runner->schema, 0, sink->sink, sink->dataset, err);
+  while (tide_batch_next(stmt, &row, err)) {
+    open++;
+    tide_batch_row_clear(&row);
+  }
+  sqlite3_finalize(stmt);
+  tide_free(ticking.candidates);
+  tide_sink_config_clear(&ticking.config);
+  tide_dataset_release(ticking.ds);
+  return open;
+}
+
+/* How many rows of a batch its sink's filter lets through: those were delivered, the others skipped. */
+static void count_delivered(struct tide_runner *runner, const struct tide_batch_row *row, struct tide_ack *ack,
+                            struct tide_err *err) {
+  struct tide_frozen frozen = {0};
+  struct tide_sink_config config = {0};
+  ack->rows = row->rows;
+  struct tide_dataset *ds = tide_dataset_acquire(runner->conn, runner->schema, row->dataset, err);
+  if (ds != NULL && tide_frozen_read(runner->conn->db, row->config, &frozen, err) == 0 && frozen.filter != NULL &&
+      tide_sink_config_parse(ds->spec, frozen.target, frozen.format, frozen.columns, frozen.filter, frozen.options, &config,
+                             err) == 0)
+    tide_ship_count(ds, &config, row->partition, row->since, row->until, &ack->rows, &ack->skipped, err);
+  tide_sink_config_clear(&config);
+  tide_frozen_clear(&frozen);
+  tide_dataset_release(ds);
+}
+
+void tide_runner_ack(struct tide_runner *runner, const struct tide_batch_row *row, const char *object, int64_t bytes,
+                     struct tide_ack *ret_ack, struct tide_err *err) {
+  struct tide_durable txn;
+  struct tide_ack log = {.bytes = bytes, .object = object};
+  count_delivered(runner, row, &log, err);
+  if (tide_err_is_set(err))
+    return;
+  tide_durable_begin_plain(runner->conn->db, runner->schema, &txn, err);
+  if (!tide_err_is_set(err))
+    tide_exportlog_ack(runner->conn->db, runner->schema, row, &log, err);
+  tide_durable_end(&txn, err);
+  *ret_ack = log;
+}

@@ -1,0 +1,207 @@
+#include "sink/ship.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "sink/rows.h"
+#include "sink/target.h"
+
+enum { SHIP_SLICE_BYTES = 1 << 20, SHIP_RENEW_MS = TIDE_RUNNER_LEASE_MS / 3 };
+
+/* ---- a batch on its way ---- */
+
+struct shipping {
+  struct tide_runner *runner;
+  const struct tide_batch_row *row;
+  struct tide_dataset *ds;
+  struct tide_frozen frozen;
+  struct tide_sink_config config;
+  struct tide_rows rows;
+  struct tide_encoder *encoder;
+  struct tide_target *target;
+  struct tide_buf out;
+  int64_t renewed_at;
+  struct tide_shipment shipment;
+};
+
+static struct tide_encoder *create_encoder(const struct tide_sink_config *config, struct tide_rows *rows, struct tide_err *err) {
+  const struct tide_encoder_config encoder_config = {.spec = rows->ds->spec,
+                                                     .columns = config->columns,
+                                                     .ncolumns = config->ncolumns,
+                                                     .partition = rows->partition,
+                                                     .partition_values = rows->values,
+                                                     .zstd_level = config->zstd_level};
+  return config->format->create(&encoder_config, err);
+}
+
+static void open_shipping(struct shipping *ship, struct tide_err *err) {
+  const struct tide_batch_row *row = ship->row;
+  ship->ds = tide_dataset_acquire(ship->runner->conn, ship->runner->schema, row->dataset, err);
+  if (ship->ds == NULL)
+    return;
+  ship->renewed_at = tide_dataset_now_ms(ship->ds);
+  const struct tide_frozen *frozen = &ship->frozen;
+  if (tide_frozen_read(ship->runner->conn->db, row->config, &ship->frozen, err) != 0 ||
+      tide_sink_config_parse(ship->ds->spec, frozen->target, frozen->format, frozen->columns, frozen->filter,
+                             frozen->options, &ship->config, err) != 0 ||
+      tide_rows_open(&ship->rows, ship->ds, &ship->config, row->partition, row->since, row->until, err) != 0)
+    return;
+  if (ship->config.folder == NULL || row->object == NULL)
+    tide_err_set(err, SQLITE_CORRUPT, "batch %lld has no target in its config", (long long)row->batch);
+  else
+    ship->encoder = create_encoder(&ship->config, &ship->rows, err);
+}
+
+static void close_shipping(struct shipping *ship) {
+  tide_encoder_destroy(ship->encoder);
+  tide_target_destroy(ship->target);
+  tide_rows_clear(&ship->rows);
+  tide_sink_config_clear(&ship->config);
+  tide_frozen_clear(&ship->frozen);
+  tide_buf_clear(&ship->out);
+  tide_dataset_release(ship->ds);
+}
+
+/* A long batch keeps its lease, or notices that it lost it. No statement of ours is open here. */
+static void renew(struct shipping *ship, struct tide_err *err) {
+  const int64_t now = tide_dataset_now_ms(ship->ds);
+  if (now >= ship->renewed_at && now - ship->renewed_at < SHIP_RENEW_MS)
+    return;
+  ship->renewed_at = now;
+  if (!tide_batch_renew(ship->runner->conn->db, ship->runner->schema, ship->row->batch, now + TIDE_RUNNER_LEASE_MS, err))
+    tide_err_set(err, SQLITE_CONSTRAINT, "batch %lld was taken over by another process", (long long)ship->row->batch);
+}
+
+/* Writes what the encoder has given. The target is opened when there is a first byte, so that a batch without rows touches nothing. */
+static void put(struct shipping *ship, struct tide_err *err) {
+  tide_rows_pause(&ship->rows);
+  if (ship->out.len == 0 || tide_err_is_set(err))
+    return;
+  if (ship->target == NULL) {
+    ship->target = tide_target_dir_open(ship->config.folder, err);
+    if (ship->target == NULL || ship->target->methods->begin(ship->target, ship->row->object, ship->row->batch, err) != 0)
+      return;
+  }
+  ship->target->methods->write(ship->target, ship->out.data, ship->out.len, err);
+  ship->shipment.bytes += (int64_t)ship->out.len;
+  tide_buf_reset(&ship->out);
+  if (!tide_err_is_set(err))
+    renew(ship, err);
+}
+
+static void encode_rows(struct shipping *ship, struct tide_err *err) {
+  struct tide_rows_slice slice;
+  while (tide_rows_next(&ship->rows, &slice, err)) {
+    ship->shipment.rows += slice.kept;
+    ship->shipment.skipped += slice.live - slice.kept;
+    if (slice.kept > 0)
+      ship->encoder->methods->rows(ship->encoder, slice.batch, slice.first, slice.end - slice.first, slice.keep, &ship->out,
+                                   err);
+    if (ship->out.len >= SHIP_SLICE_BYTES)
+      put(ship, err);
+  }
+  tide_rows_pause(&ship->rows);
+}
+
+/* ---- an object that is already there ---- */
+
+static long read_object(void *context, void *into, size_t size, struct tide_err *err) {
+  struct tide_target *target = context;
+  return target->methods->read(target, into, size, err);
+}
+
+static void compare_existing(struct shipping *ship, struct tide_err *err) {
+  char hash[TIDE_ENCODER_HASH_SIZE];
+  struct tide_target *target = ship->target;
+  if (target->methods->open_read(target, ship->row->object, err) != 0)
+    return;
+  struct tide_err unreadable = {0};
+  const int rc = ship->config.format->hash_object(read_object, target, hash, &unreadable);
+  target->methods->close_read(target);
+  if (rc == 0 && strcmp(hash, ship->shipment.hash) == 0)
+    return;
+  if (rc != 0 && (rc & 0xff) != SQLITE_CORRUPT)
+    tide_err_set(err, rc, "%s", unreadable.msg);
+  else
+    tide_err_set(err, SQLITE_CONSTRAINT, "object %s is already in %s and holds other rows: it is left as it is, move it away",
+                 ship->row->object, ship->config.folder);
+}
+
+/* ---- all of it ---- */
+
+static void finish(struct shipping *ship, struct tide_err *err) {
+  bool exists = false;
+  if (ship->shipment.rows == 0)
+    return;
+  ship->encoder->methods->finish(ship->encoder, &ship->out, ship->shipment.hash, err);
+  ship->shipment.altered = (int64_t)ship->encoder->altered;
+  put(ship, err);
+  if (!tide_err_is_set(err))
+    ship->target->methods->commit(ship->target, &exists, err);
+  if (exists && !tide_err_is_set(err))
+    compare_existing(ship, err);
+}
+
+void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, struct tide_shipment *ret_shipment,
+               struct tide_err *err) {
+  struct shipping ship = {.runner = runner, .row = row};
+  open_shipping(&ship, err);
+  if (!tide_err_is_set(err))
+    encode_rows(&ship, err);
+  if (!tide_err_is_set(err))
+    finish(&ship, err);
+  close_shipping(&ship);
+  if (!tide_err_is_set(err))
+    *ret_shipment = ship.shipment;
+}
+
+/* ---- measuring ---- */
+
+/* Encodes the rows of a slice one by one and gives the last since that still fits; 0: all do. */
+static int64_t measure_slice(struct tide_encoder *encoder, const struct tide_rows_slice *slice, int64_t max_bytes,
+                             int64_t *fits, struct tide_buf *out, struct tide_err *err) {
+  for (size_t row = slice->first; row < slice->end && !tide_err_is_set(err); row++) {
+    if (slice->keep[row]) {
+      encoder->methods->rows(encoder, slice->batch, row, 1, slice->keep, out, err);
+      tide_buf_reset(out);
+      if (encoder->encoded > (uint64_t)max_bytes && *fits != 0)
+        return *fits;
+    }
+    *fits = slice->batch->since[row];
+    if (encoder->encoded > (uint64_t)max_bytes)
+      return *fits; /* one row alone is too big: it is a batch of its own */
+  }
+  return 0;
+}
+
+int64_t tide_ship_measure(struct tide_dataset *ds, const struct tide_sink_config *config, const char *partition, int64_t above,
+                          int64_t upto, int64_t max_bytes, struct tide_err *err) {
+  struct tide_rows rows;
+  struct tide_rows_slice slice;
+  struct tide_buf out = {0};
+  struct tide_encoder *encoder = NULL;
+  int64_t fits = 0; /* the last since measured that fits, deleted and skipped rows included */
+  int64_t cut = 0;
+  if (tide_rows_open(&rows, ds, config, partition, above, upto, err) == 0)
+    encoder = create_encoder(config, &rows, err);
+  while (encoder != NULL && cut == 0 && tide_rows_next(&rows, &slice, err))
+    cut = measure_slice(encoder, &slice, max_bytes, &fits, &out, err);
+  tide_encoder_destroy(encoder);
+  tide_buf_clear(&out);
+  tide_rows_clear(&rows);
+  return cut != 0 ? cut : upto;
+}
+
+void tide_ship_count(struct tide_dataset *ds, const struct tide_sink_config *config, const char *partition, int64_t above,
+                     int64_t upto, int64_t *ret_rows, int64_t *ret_skipped, struct tide_err *err) {
+  struct tide_rows rows;
+  struct tide_rows_slice slice;
+  *ret_rows = 0;
+  *ret_skipped = 0;
+  tide_rows_open(&rows, ds, config, partition, above, upto, err);
+  while (!tide_err_is_set(err) && tide_rows_next(&rows, &slice, err)) {
+    *ret_rows += slice.kept;
+    *ret_skipped += slice.live - slice.kept;
+  }
+  tide_rows_clear(&rows);
+}

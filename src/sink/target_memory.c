@@ -1,0 +1,161 @@
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sqlite.h"
+#include "sink/target.h"
+
+struct object {
+  struct object *next;
+  char *name;
+  struct tide_buf bytes;
+};
+
+struct memory_target {
+  struct tide_target base;
+  struct object *objects;
+  struct object *open; /* the one under way */
+  const struct object *reading;
+  size_t read_at;
+  const char *failing; /* the method that fails next, with failing_rc */
+  int failing_rc;
+};
+
+static void object_free(struct object *object) {
+  if (object == NULL)
+    return;
+  tide_free(object->name);
+  tide_buf_clear(&object->bytes);
+  tide_free(object);
+}
+
+static bool told_to_fail(struct memory_target *memory, const char *method, struct tide_err *err) {
+  if (memory->failing == NULL || strcmp(memory->failing, method) != 0)
+    return false;
+  memory->failing = NULL;
+  tide_err_set(err, memory->failing_rc, "%s was told to fail", method);
+  return true;
+}
+
+static struct object *find(const struct memory_target *memory, const char *name) {
+  struct object *object = memory->objects;
+  while (object != NULL && strcmp(object->name, name) != 0)
+    object = object->next;
+  return object;
+}
+
+static int memory_begin(struct tide_target *target, const char *name, int64_t token, struct tide_err *err) {
+  struct memory_target *memory = (struct memory_target *)target;
+  (void)token; /* nothing is left behind that it would tell apart */
+  assert(memory->open == NULL);
+  if (!tide_target_name_check(name, err) || told_to_fail(memory, "begin", err))
+    return err->rc;
+  struct object *object = tide_alloc_zero(1, sizeof *object, err);
+  if (object == NULL)
+    return err->rc;
+  object->name = tide_copy_string(name, err);
+  if (object->name != NULL)
+    memory->open = object;
+  else
+    object_free(object);
+  return err->rc;
+}
+
+static void memory_abort(struct tide_target *target) {
+  struct memory_target *memory = (struct memory_target *)target;
+  object_free(memory->open);
+  memory->open = NULL;
+}
+
+static int memory_write(struct tide_target *target, const void *bytes, size_t size, struct tide_err *err) {
+  struct memory_target *memory = (struct memory_target *)target;
+  assert(memory->open != NULL);
+  if (!told_to_fail(memory, "write", err))
+    tide_buf_put(&memory->open->bytes, bytes, size, err);
+  if (tide_err_is_set(err))
+    memory_abort(target);
+  return err->rc;
+}
+
+static int memory_commit(struct tide_target *target, bool *ret_exists, struct tide_err *err) {
+  struct memory_target *memory = (struct memory_target *)target;
+  assert(memory->open != NULL);
+  if (!told_to_fail(memory, "commit", err)) {
+    *ret_exists = find(memory, memory->open->name) != NULL;
+    if (!*ret_exists) {
+      memory->open->next = memory->objects;
+      memory->objects = memory->open;
+      memory->open = NULL;
+    }
+  }
+  memory_abort(target);
+  return err->rc;
+}
+
+static int memory_open_read(struct tide_target *target, const char *name, struct tide_err *err) {
+  struct memory_target *memory = (struct memory_target *)target;
+  if (!tide_target_name_check(name, err))
+    return err->rc;
+  memory->reading = find(memory, name);
+  memory->read_at = 0;
+  if (memory->reading == NULL)
+    tide_err_set(err, SQLITE_CANTOPEN, "object \"%s\" does not exist", name);
+  return err->rc;
+}
+
+static long memory_read(struct tide_target *target, void *into, size_t size, struct tide_err *err) {
+  struct memory_target *memory = (struct memory_target *)target;
+  (void)err; /* memory does not fail */
+  assert(memory->reading != NULL);
+  const struct tide_buf *bytes = &memory->reading->bytes;
+  size_t left = bytes->len - memory->read_at;
+  size_t taken = size < left ? size : left;
+  if (taken > 0)
+    memcpy(into, bytes->data + memory->read_at, taken);
+  memory->read_at += taken;
+  return (long)taken;
+}
+
+static void memory_close_read(struct tide_target *target) {
+  ((struct memory_target *)target)->reading = NULL;
+}
+
+static void memory_destroy(struct tide_target *target) {
+  struct memory_target *memory = (struct memory_target *)target;
+  memory_abort(target);
+  while (memory->objects != NULL) {
+    struct object *object = memory->objects;
+    memory->objects = object->next;
+    object_free(object);
+  }
+  tide_free(memory);
+}
+
+struct tide_target *tide_target_memory_create(struct tide_err *err) {
+  static const struct tide_target_methods methods = {
+      .begin = memory_begin,
+      .write = memory_write,
+      .commit = memory_commit,
+      .abort = memory_abort,
+      .open_read = memory_open_read,
+      .read = memory_read,
+      .close_read = memory_close_read,
+      .destroy = memory_destroy,
+  };
+  struct memory_target *memory = tide_alloc_zero(1, sizeof *memory, err);
+  if (memory == NULL)
+    return NULL;
+  memory->base.methods = &methods;
+  return &memory->base;
+}
+
+void tide_target_memory_fail(struct tide_target *target, const char *method, int rc) {
+  struct memory_target *memory = (struct memory_target *)target;
+  memory->failing = method;
+  memory->failing_rc = rc;
+}
+
+const struct tide_buf *tide_target_memory_object(const struct tide_target *target, const char *name) {
+  const struct object *object = find((const struct memory_target *)target, name);
+  return object != NULL ? &object->bytes : NULL;
+}

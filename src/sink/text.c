@@ -1,0 +1,140 @@
+#include "sink/text.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/sqlite.h"
+
+size_t tide_text_int(int64_t value, char ret_text[TIDE_TEXT_INT_SIZE]) {
+  char digits[TIDE_TEXT_INT_SIZE];
+  size_t at = sizeof digits;
+  uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  do {
+    digits[--at] = (char)('0' + left % 10);
+    left /= 10;
+  } while (left > 0);
+  if (value < 0)
+    digits[--at] = '-';
+  memcpy(ret_text, digits + at, sizeof digits - at);
+  return sizeof digits - at;
+}
+
+/* A double that is n / 10^places with |n| below 10^15 is written from n. The quotient of two exact doubles is correctly
+ * rounded, so when it equals value the decimal reads back as value; and a decimal of at most 15 digits that does is the
+ * one "%.15g" gives. Answers 0 when value is not such a number. */
+static size_t fixed_real(double value, double scale, int places, char *ret_text) {
+  double scaled = value * scale;
+  if (!(scaled > -1e15 && scaled < 1e15))
+    return 0;
+  int64_t n = (int64_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
+  if ((double)n / scale != value || n == 0)
+    return 0;
+  while (places > 1 && n % 10 == 0) {
+    n /= 10;
+    places--;
+  }
+  char digits[TIDE_TEXT_INT_SIZE];
+  size_t size = tide_text_int(n < 0 ? -n : n, digits);
+  char *to = ret_text;
+  if (n < 0)
+    *to++ = '-';
+  size_t whole = size > (size_t)places ? size - (size_t)places : 0;
+  if (whole == 0)
+    *to++ = '0';
+  memcpy(to, digits, whole);
+  to += whole;
+  *to++ = '.';
+  for (size_t zeros = whole == 0 ? (size_t)places - size : 0; zeros > 0; zeros--)
+    *to++ = '0';
+  memcpy(to, digits + whole, size - whole);
+  return (size_t)(to - ret_text) + size - whole;
+}
+
+/* Copies what printf wrote, with the locale's decimal mark (of any number of bytes) as a point, and with ".0" where
+ * there was none. */
+static size_t normalize_real(const char *printed, char *ret_text) {
+  char *to = ret_text;
+  bool point = false;
+  for (const char *from = printed; *from != '\0'; from++) {
+    bool plain = (*from >= '0' && *from <= '9') || *from == '-' || *from == '+' || *from == 'e';
+    if ((*from == 'e' || !plain) && !point) {
+      *to++ = '.';
+      if (*from == 'e')
+        *to++ = '0';
+      point = true;
+    }
+    if (plain)
+      *to++ = *from;
+  }
+  if (!point) {
+    *to++ = '.';
+    *to++ = '0';
+  }
+  return (size_t)(to - ret_text);
+}
+
+size_t tide_text_real(double value, char ret_text[TIDE_TEXT_REAL_SIZE]) {
+  char printed[TIDE_TEXT_REAL_SIZE];
+  double magnitude = value < 0 ? -value : value;
+  if (magnitude >= 1e-4 && magnitude < 1e15) {
+    size_t size = fixed_real(value, 1e3, 3, ret_text);
+    if (size == 0)
+      size = fixed_real(value, 1e8, 8, ret_text);
+    if (size > 0)
+      return size;
+  }
+  for (int digits = 15; digits <= 17; digits++) {
+    snprintf(printed, sizeof printed, "%.*g", digits, value);
+    if (strtod(printed, NULL) == value)
+      break;
+  }
+  return normalize_real(printed, ret_text);
+}
+
+void tide_text_put_base64(struct tide_buf *out, const void *bytes, size_t size, struct tide_err *err) {
+  static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const unsigned char *from = bytes;
+  if (size > SIZE_MAX / 2) {
+    tide_err_nomem(err);
+    return;
+  }
+  if (tide_buf_reserve(out, (size + 2) / 3 * 4, err) != 0)
+    return;
+  unsigned char *to = out->data + out->len;
+  size_t left = size;
+  for (; left >= 3; left -= 3, from += 3) {
+    uint32_t three = (uint32_t)from[0] << 16 | (uint32_t)from[1] << 8 | from[2];
+    *to++ = (unsigned char)letters[three >> 18];
+    *to++ = (unsigned char)letters[three >> 12 & 63];
+    *to++ = (unsigned char)letters[three >> 6 & 63];
+    *to++ = (unsigned char)letters[three & 63];
+  }
+  if (left > 0) {
+    uint32_t three = (uint32_t)from[0] << 16 | (left == 2 ? (uint32_t)from[1] << 8 : 0);
+    *to++ = (unsigned char)letters[three >> 18];
+    *to++ = (unsigned char)letters[three >> 12 & 63];
+    *to++ = left == 2 ? (unsigned char)letters[three >> 6 & 63] : '=';
+    *to++ = '=';
+  }
+  out->len = (size_t)(to - out->data);
+}
+
+int tide_text_sequence(const unsigned char *at, const unsigned char *end) {
+  unsigned char lead = *at;
+  if (lead < 0x80)
+    return 1;
+  if (lead < 0xc2 || lead > 0xf4)
+    return -1;
+  int size = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+  unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+  unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+  for (int i = 1; i < size; i++) {
+    if (at + i == end || at[i] < low || at[i] > high)
+      return -i;
+    low = 0x80;
+    high = 0xbf;
+  }
+  return size;
+}
