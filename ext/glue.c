@@ -1,0 +1,175 @@
+#include "glue.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/stmt.h"
+#include "store/sinks.h"
+
+struct tide_val tide_glue_value(sqlite3_value *value) {
+  switch (sqlite3_value_type(value)) {
+  case SQLITE_INTEGER:
+    return tide_val_int(sqlite3_value_int64(value));
+  case SQLITE_FLOAT:
+    return tide_val_real(sqlite3_value_double(value));
+  case SQLITE_TEXT: {
+    const char *text = (const char *)sqlite3_value_text(value);
+    return tide_val_text(text, (size_t)sqlite3_value_bytes(value));
+  }
+  case SQLITE_BLOB: {
+    const void *blob = sqlite3_value_blob(value);
+    return tide_val_blob(blob, (size_t)sqlite3_value_bytes(value));
+  }
+  default:
+    return tide_val_null();
+  }
+}
+
+/* ---- STRICT typing ---- */
+
+/* INTEGER affinity: a real or a text that is a whole number within 64 bits becomes one. */
+static struct tide_val to_integer(sqlite3_value *value) {
+  if (sqlite3_value_numeric_type(value) == SQLITE_FLOAT) {
+    const double real = sqlite3_value_double(value);
+    if (real >= -9223372036854775808.0 && real < 9223372036854775808.0 && (double)(int64_t)real == real)
+      return tide_val_int((int64_t)real);
+  }
+  return tide_glue_value(value);
+}
+
+static struct tide_val to_real(sqlite3_value *value) {
+  const int type = sqlite3_value_numeric_type(value);
+  if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)
+    return tide_val_real(sqlite3_value_double(value));
+  return tide_glue_value(value);
+}
+
+static struct tide_val to_text(sqlite3_value *value) {
+  const int type = sqlite3_value_type(value);
+  if (type == SQLITE_INTEGER || type == SQLITE_FLOAT) {
+    const char *text = (const char *)sqlite3_value_text(value);
+    return text != NULL ? tide_val_text(text, (size_t)sqlite3_value_bytes(value)) : tide_val_null();
+  }
+  return tide_glue_value(value);
+}
+
+static struct tide_val apply_affinity(sqlite3_value *value, uint8_t stored_type) {
+  switch (stored_type) {
+  case TIDE_VAL_INT:
+    return to_integer(value);
+  case TIDE_VAL_REAL:
+    return to_real(value);
+  case TIDE_VAL_TEXT:
+    return to_text(value);
+  default:
+    return tide_glue_value(value);
+  }
+}
+
+int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, const char *dataset, struct tide_val *ret_value,
+                     struct tide_err *err) {
+  const uint8_t wanted = tide_spec_stored_type(column->type);
+  if (sqlite3_value_type(value) == SQLITE_NULL) {
+    if (column->not_null)
+      tide_err_set(err, SQLITE_CONSTRAINT, "NOT NULL constraint failed: %s.%s", dataset, column->name);
+    *ret_value = tide_val_null();
+    return err->rc;
+  }
+  const struct tide_val val = apply_affinity(value, wanted);
+  if ((val.type == TIDE_VAL_TEXT || val.type == TIDE_VAL_BLOB) && val.p == NULL && val.n > 0)
+    tide_err_nomem(err);
+  else if (wanted != TIDE_VAL_NULL && val.type != wanted)
+    tide_err_set(err, SQLITE_CONSTRAINT_DATATYPE, "cannot store %s value in %s column %s.%s", tide_val_type_name(val.type),
+                 tide_spec_type_name(column->type), dataset, column->name);
+  else if (column->type == TIDE_TYPE_BOOLEAN && val.i != 0 && val.i != 1)
+    tide_err_set(err, SQLITE_CONSTRAINT_DATATYPE, "cannot store %lld in BOOLEAN column %s.%s: expected 0 or 1",
+                 (long long)val.i, dataset, column->name);
+  *ret_value = val;
+  return err->rc;
+}
+
+/* ---- results ---- */
+
+void tide_glue_result(sqlite3_context *context, const struct tide_val *value) {
+  switch (value->type) {
+  case TIDE_VAL_INT:
+    sqlite3_result_int64(context, value->i);
+    break;
+  case TIDE_VAL_REAL:
+    sqlite3_result_double(context, value->r);
+    break;
+  case TIDE_VAL_TEXT:
+    sqlite3_result_text64(context, value->p, value->n, SQLITE_TRANSIENT, SQLITE_UTF8);
+    break;
+  case TIDE_VAL_BLOB:
+    sqlite3_result_blob64(context, value->p, value->n, SQLITE_TRANSIENT);
+    break;
+  default:
+    sqlite3_result_null(context);
+  }
+}
+
+int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err) {
+  if (err->rc != SQLITE_OK && err->rc != SQLITE_NOMEM) {
+    sqlite3_free(vtab->zErrMsg);
+    vtab->zErrMsg = sqlite3_mprintf("%s", err->msg);
+  }
+  return err->rc;
+}
+
+void tide_glue_function_error(sqlite3_context *context, const struct tide_err *err) {
+  if (err->rc == SQLITE_NOMEM) {
+    sqlite3_result_error_nomem(context);
+    return;
+  }
+  sqlite3_result_error(context, err->msg, -1);
+  sqlite3_result_error_code(context, err->rc);
+}
+
+/* ---- datasets by name ---- */
+
+/* The schema that has the dataset, as a copy; a name in two schemas must be written with its schema. */
+static char *find_schema(struct tide_conn *conn, const char *name, struct tide_err *err) {
+  char *found = NULL;
+  sqlite3_stmt *stmt = tide_stmt_prepare(conn->db, err, "SELECT name FROM pragma_database_list");
+  while (tide_stmt_row(stmt, err)) {
+    const char *schema = (const char *)sqlite3_column_text(stmt, 0);
+    const struct tide_names names = {schema, name};
+    if (schema == NULL || !tide_sinks_exist(conn->db, schema, err) || !tide_sinks_has_dataset(conn->db, names, err))
+      continue;
+    if (found != NULL)
+      tide_err_set(err, SQLITE_ERROR, "dataset %s is in schema %s and in schema %s: write one as 'schema.%s'", name, found,
+                   schema, name);
+    tide_free(found);
+    found = tide_copy_string(schema, err);
+  }
+  sqlite3_finalize(stmt);
+  if (found == NULL)
+    tide_err_set(err, SQLITE_ERROR, "no such dataset: %s", name);
+  return found;
+}
+
+struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *argument, struct tide_err *err) {
+  const char *text = sqlite3_value_type(argument) == SQLITE_TEXT ? (const char *)sqlite3_value_text(argument) : NULL;
+  if (text == NULL) {
+    tide_err_set(err, SQLITE_ERROR, "expected the name of a dataset as text, such as 'logs' or 'main.logs'");
+    return NULL;
+  }
+  /* 'schema.name' when the part before the first dot is a schema; otherwise the dot belongs to the name. */
+  const char *dot = strchr(text, '.');
+  char *schema = dot != NULL ? tide_copy_text(text, (size_t)(dot - text), err) : NULL;
+  const char *name = text;
+  if (schema != NULL && sqlite3_txn_state(conn->db, schema) >= 0) {
+    const struct tide_names names = {schema, dot + 1};
+    if (!tide_sinks_exist(conn->db, schema, err) || !tide_sinks_has_dataset(conn->db, names, err))
+      tide_err_set(err, SQLITE_ERROR, "no such dataset: %s", text);
+    name = dot + 1;
+  } else if (!tide_err_is_set(err)) {
+    tide_free(schema);
+    schema = find_schema(conn, text, err);
+  }
+  struct tide_dataset *ds = tide_err_is_set(err) ? NULL : tide_dataset_acquire(conn, schema, name, err);
+  tide_free(schema);
+  return ds;
+}

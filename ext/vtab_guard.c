@@ -1,0 +1,231 @@
+#include "vtab_guard.h"
+
+#include "base/mem.h"
+#include "glue.h"
+#include "model/duration.h"
+#include "sink/registry.h"
+#include "store/sink_row.h"
+#include "store/sinks.h"
+
+/* The hidden columns, in the order in which the triggers give them. */
+enum {
+  GUARD_FOLDER,
+  GUARD_SINK,
+  GUARD_DATASET,
+  GUARD_TARGET,
+  GUARD_FORMAT,
+  GUARD_COLUMNS,
+  GUARD_FILTER,
+  GUARD_OPTIONS,
+  GUARD_START,
+  GUARD_HOLD_AGE,
+  GUARD_MAX_DELAY,
+  GUARD_END
+};
+
+struct guard_vtab {
+  sqlite3_vtab base;
+  struct tide_conn *conn;
+  char *schema;
+};
+
+struct guard_cursor {
+  sqlite3_vtab_cursor base;
+  bool at_end;
+  char *folder;
+};
+
+static int guard_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret_vtab,
+                         char **ret_message) {
+  (void)argc;
+  (void)ret_message;
+  struct tide_err err = {0};
+  struct guard_vtab *vtab = tide_alloc_zero(1, sizeof *vtab, &err);
+  if (vtab == NULL)
+    return err.rc;
+  vtab->schema = tide_copy_string(argv[1], &err);
+  if (vtab->schema != NULL)
+    err.rc = sqlite3_declare_vtab(db, "CREATE TABLE x(folder TEXT, sink HIDDEN, dataset HIDDEN, target HIDDEN, format HIDDEN,"
+                                      " columns HIDDEN, filter HIDDEN, options HIDDEN, start HIDDEN, hold_age HIDDEN,"
+                                      " max_delay HIDDEN)");
+  if (err.rc != SQLITE_OK) {
+    tide_free(vtab->schema);
+    tide_free(vtab);
+    return err.rc;
+  }
+  sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+  vtab->conn = tide_conn_ref(aux);
+  *ret_vtab = &vtab->base;
+  return SQLITE_OK;
+}
+
+/* Its own, so that the module's name by itself is no table. */
+static int guard_create(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret_vtab,
+                        char **ret_message) {
+  return guard_connect(db, aux, argc, argv, ret_vtab, ret_message);
+}
+
+static int guard_disconnect(sqlite3_vtab *base) {
+  struct guard_vtab *vtab = (struct guard_vtab *)base;
+  tide_conn_unref(vtab->conn);
+  tide_free(vtab->schema);
+  tide_free(vtab);
+  return SQLITE_OK;
+}
+
+static int guard_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
+  (void)base;
+  int given = 0;
+  for (int i = 0; i < info->nConstraint; i++) {
+    const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+    if (constraint->iColumn < GUARD_SINK || constraint->op != SQLITE_INDEX_CONSTRAINT_EQ)
+      continue;
+    if (!constraint->usable)
+      return SQLITE_CONSTRAINT;
+    info->aConstraintUsage[i].argvIndex = constraint->iColumn;
+    info->aConstraintUsage[i].omit = 1;
+    given++;
+  }
+  info->idxNum = given;
+  info->estimatedCost = 1;
+  info->estimatedRows = 1;
+  return SQLITE_OK;
+}
+
+static int guard_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor) {
+  struct tide_err err = {0};
+  struct guard_cursor *cursor = tide_alloc_zero(1, sizeof *cursor, &err);
+  if (cursor != NULL)
+    *ret_cursor = &cursor->base;
+  return tide_glue_vtab_error(base, &err);
+}
+
+static int guard_close(sqlite3_vtab_cursor *base) {
+  tide_free(((struct guard_cursor *)base)->folder);
+  tide_free(base);
+  return SQLITE_OK;
+}
+
+/* ---- the checks ---- */
+
+static sqlite3_value *argument(sqlite3_value **argv, int column) {
+  return argv[column - GUARD_SINK];
+}
+
+static void check_duration(sqlite3_value *value, const char *what, struct tide_err *err) {
+  int64_t ms = 0;
+  const struct tide_val val = tide_glue_value(value);
+  if (val.type != TIDE_VAL_NULL && !tide_err_is_set(err))
+    tide_duration_parse(&val, what, &ms, err);
+}
+
+/* start: 'earliest', 'latest' or a since. */
+static void check_start(sqlite3_value *value, struct tide_err *err) {
+  const struct tide_val start = tide_glue_value(value);
+  const char *text = (const char *)sqlite3_value_text(value);
+  const bool word = start.type == TIDE_VAL_TEXT && text != NULL &&
+                    (sqlite3_stricmp(text, "earliest") == 0 || sqlite3_stricmp(text, "latest") == 0);
+  if (!word && (start.type != TIDE_VAL_INT || start.i < 0))
+    tide_err_set(err, SQLITE_CONSTRAINT, "start is '%s', expected 'earliest', 'latest' or a since (0 or more)",
+                 text != NULL ? text : "NULL");
+}
+
+static void check_folder(const struct guard_vtab *vtab, sqlite3_value **argv, const char *folder, struct tide_err *err) {
+  const char *sink = (const char *)sqlite3_value_text(argument(argv, GUARD_SINK));
+  const char *dataset = (const char *)sqlite3_value_text(argument(argv, GUARD_DATASET));
+  char *user = folder != NULL ? tide_sink_folder_user(vtab->conn->db, vtab->schema, sink, dataset, folder, err) : NULL;
+  if (user != NULL)
+    tide_err_set(err, SQLITE_CONSTRAINT, "folder %s is used by sink %s of the same dataset: give each its own", folder, user);
+  tide_free(user);
+}
+
+static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char **ret_folder, struct tide_err *err) {
+  const char *text[GUARD_END] = {0};
+  for (int i = GUARD_SINK; i <= GUARD_OPTIONS; i++)
+    text[i] = (const char *)sqlite3_value_text(argument(argv, i));
+  const struct tide_names names = {vtab->schema, text[GUARD_DATASET] != NULL ? text[GUARD_DATASET] : ""};
+  sqlite3_stmt *stmt = tide_sink_datasets_prepare(vtab->conn->db, vtab->schema, names.dataset, err);
+  if (stmt != NULL && sqlite3_step(stmt) != SQLITE_ROW)
+    tide_err_set(err, SQLITE_CONSTRAINT, "no such dataset in schema %s: %s", vtab->schema, names.dataset);
+  sqlite3_finalize(stmt);
+  struct tide_dataset *ds =
+      tide_err_is_set(err) ? NULL : tide_dataset_acquire(vtab->conn, vtab->schema, names.dataset, err);
+  struct tide_sink_config config = {0};
+  if (ds != NULL)
+    tide_sink_config_parse(ds->spec, text[GUARD_TARGET], text[GUARD_FORMAT], text[GUARD_COLUMNS], text[GUARD_FILTER],
+                           text[GUARD_OPTIONS], &config, err);
+  if (!tide_err_is_set(err))
+    check_start(argument(argv, GUARD_START), err);
+  check_duration(argument(argv, GUARD_HOLD_AGE), "hold_age", err);
+  check_duration(argument(argv, GUARD_MAX_DELAY), "max_delay", err);
+  if (!tide_err_is_set(err))
+    check_folder(vtab, argv, config.folder, err);
+  if (!tide_err_is_set(err) && config.folder != NULL)
+    *ret_folder = tide_copy_string(config.folder, err);
+  tide_sink_config_clear(&config);
+  tide_dataset_release(ds);
+  tide_err_prefix(err, "sink %s", text[GUARD_SINK] != NULL ? text[GUARD_SINK] : "NULL");
+}
+
+static int guard_filter(sqlite3_vtab_cursor *base, int idx_num, const char *idx, int argc, sqlite3_value **argv) {
+  (void)idx;
+  struct tide_err err = {0};
+  struct guard_cursor *cursor = (struct guard_cursor *)base;
+  tide_free(cursor->folder);
+  cursor->folder = NULL;
+  cursor->at_end = false;
+  if (idx_num != GUARD_END - GUARD_SINK || argc != idx_num)
+    tide_err_set(&err, SQLITE_ERROR, "tidemark_guard takes %d arguments: it is for the triggers of tidemark_sink",
+                 GUARD_END - GUARD_SINK);
+  else
+    check_sink((struct guard_vtab *)base->pVtab, argv, &cursor->folder, &err);
+  if (err.rc == SQLITE_ERROR)
+    err.rc = SQLITE_CONSTRAINT;
+  return tide_glue_vtab_error(base->pVtab, &err);
+}
+
+static int guard_next(sqlite3_vtab_cursor *base) {
+  ((struct guard_cursor *)base)->at_end = true;
+  return SQLITE_OK;
+}
+
+static int guard_eof(sqlite3_vtab_cursor *base) {
+  return ((struct guard_cursor *)base)->at_end;
+}
+
+static int guard_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid) {
+  (void)base;
+  *ret_rowid = 1;
+  return SQLITE_OK;
+}
+
+static int guard_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
+  const char *folder = ((struct guard_cursor *)base)->folder;
+  if (column == GUARD_FOLDER && folder != NULL)
+    sqlite3_result_text(context, folder, -1, SQLITE_TRANSIENT);
+  return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+    .iVersion = 1,
+    .xCreate = guard_create,
+    .xConnect = guard_connect,
+    .xBestIndex = guard_best_index,
+    .xDisconnect = guard_disconnect,
+    .xDestroy = guard_disconnect,
+    .xOpen = guard_open,
+    .xClose = guard_close,
+    .xFilter = guard_filter,
+    .xNext = guard_next,
+    .xEof = guard_eof,
+    .xColumn = guard_column,
+    .xRowid = guard_rowid,
+};
+
+static void unref_conn(void *conn) {
+  tide_conn_unref(conn);
+}
+
+int tide_vtab_guard_register(struct tide_conn *conn) {
+  return sqlite3_create_module_v2(conn->db, "tidemark_guard", &module, tide_conn_ref(conn), unref_conn);
+}
