@@ -170,7 +170,7 @@ static bool text_may_match_as_number(enum tide_op op, const struct tide_val *val
   bool below = op == TIDE_OP_LT || op == TIDE_OP_LE;
   bool left_may = zone_may_have_number_text(zone);
   bool right_may = may_begin_number(value->p, value->n);
-  bool match;
+  bool match = true;
   if (!right_may)
     return left_may && below;
   if (!left_may)
