@@ -8,6 +8,7 @@
 #include "base/stmt.h"
 #include "engine/seal.h"
 #include "glue.h"
+#include "sink/idle.h"
 #include "sink/json.h"
 #include "sink/runner.h"
 #include "store/durable.h"
@@ -24,12 +25,14 @@ struct functions {
   int refs;
   struct tide_conn *conn;
   char owner[OWNER_SIZE]; /* process and connection: another connection of the process is another owner */
+  struct tide_idle idle;  /* of the last tidemark_export */
 };
 
 static void unref_functions(void *data) {
   struct functions *functions = data;
   if (--functions->refs > 0)
     return;
+  tide_idle_start(&functions->idle);
   tide_conn_unref(functions->conn);
   tide_free(functions);
 }
@@ -218,8 +221,12 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
   size_t cap = 0;
   struct tide_runner runner = {.conn = conn, .schema = schema, .owner = call->functions->owner, .now = call->now,
                                .batches_left = call->batches_left};
-  sqlite3_stmt *stmt = tide_sink_prepare(conn->db, schema, call->sink, call->dataset, err);
-  while (tide_sink_next(stmt, &sink, err)) {
+  sqlite3_stmt *stmt = tide_sinks_has_any(conn->db, schema, err)
+                           ? tide_sink_prepare(conn->db, schema, call->sink, call->dataset, err)
+                           : NULL;
+  if (stmt != NULL)
+    tide_idle_note(&call->functions->idle, conn->db, schema, err);
+  while (stmt != NULL && tide_sink_next(stmt, &sink, err)) {
     void *grown = sinks;
     if (tide_grow(&grown, &cap, count + 1, sizeof *sinks, err) != 0) {
       tide_sink_clear(&sink);
@@ -243,6 +250,37 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
   call->batches_left = runner.batches_left;
 }
 
+/* The arguments and the attached databases: the same key asks for the same work. */
+static char *export_key(const struct export_call *call, struct tide_err *err) {
+  struct tide_buf key = {0};
+  tide_buf_printf(&key, err, "%Q %Q %d %lld", call->sink, call->dataset, call->now, (long long)call->batches_left);
+  sqlite3_stmt *stmt = tide_schemas_prepare(call->functions->conn->db, err);
+  while (tide_stmt_row(stmt, err))
+    tide_buf_printf(&key, err, " %Q", sqlite3_column_text(stmt, 0));
+  sqlite3_finalize(stmt);
+  tide_buf_put_u8(&key, 0, err);
+  if (tide_err_is_set(err))
+    tide_buf_clear(&key);
+  return (char *)key.data;
+}
+
+static void export_all(struct export_call *call, const char *key, struct tide_err *err) {
+  struct tide_idle *idle = &call->functions->idle;
+  const struct tide_tick *total = &call->total;
+  tide_idle_start(idle);
+  tide_buf_put_string(call->json, "{\"sinks\":[", err);
+  if (!tide_err_is_set(err))
+    for_each_schema(call->functions->conn, export_schema, call, err);
+  if (call->found == 0 && call->sink != NULL)
+    tide_err_set(err, SQLITE_ERROR, "no such sink%s%s: %s", call->dataset != NULL ? " of dataset " : "",
+                 call->dataset != NULL ? call->dataset : "", call->sink);
+  tide_buf_put_string(call->json, "],", err);
+  put_tick(call->json, total, err);
+  tide_buf_put_u8(call->json, '}', err);
+  if (!tide_err_is_set(err) && total->batches + total->failed + total->waiting == 0 && !total->more)
+    tide_idle_remember(idle, key, (const char *)call->json->data, call->json->len, err);
+}
+
 static void export(sqlite3_context *context, int argc, sqlite3_value **argv) {
   struct tide_err err = {0};
   struct tide_buf json = {0};
@@ -250,15 +288,13 @@ static void export(sqlite3_context *context, int argc, sqlite3_value **argv) {
   tide_durable_check_idle(call.functions->conn->db, "tidemark_export", &err);
   if (!tide_err_is_set(&err))
     parse_export(&call, argc, argv, &err);
-  tide_buf_put_string(&json, "{\"sinks\":[", &err);
-  if (!tide_err_is_set(&err))
-    for_each_schema(call.functions->conn, export_schema, &call, &err);
-  if (call.found == 0 && call.sink != NULL)
-    tide_err_set(&err, SQLITE_ERROR, "no such sink%s%s: %s", call.dataset != NULL ? " of dataset " : "",
-                 call.dataset != NULL ? call.dataset : "", call.sink);
-  tide_buf_put_string(&json, "],", &err);
-  put_tick(&json, &call.total, &err);
-  tide_buf_put_u8(&json, '}', &err);
+  char *key = tide_err_is_set(&err) ? NULL : export_key(&call, &err);
+  const char *idle = key != NULL ? tide_idle_answer(&call.functions->idle, call.functions->conn->db, key, &err) : NULL;
+  if (idle != NULL)
+    tide_buf_put_string(&json, idle, &err);
+  else if (!tide_err_is_set(&err))
+    export_all(&call, key, &err);
+  tide_free(key);
   finish(context, &json, &err);
 }
 

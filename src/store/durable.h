@@ -31,7 +31,7 @@ struct tide_unit {
 void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct tide_unit *ret_unit, struct tide_err *err);
 void tide_unit_end(struct tide_unit *unit, struct tide_err *err);
 
-/* The schemas of the connection that have datasets, one text column. */
+/* The names of the connection's schemas, one text column. */
 sqlite3_stmt *tide_schemas_prepare(sqlite3 *db, struct tide_err *err);
 
 /* One snapshot of a schema for several reads: a statement that stays on a row of tidemark_registry. Finalize it to let go, which cannot fail

@@ -211,6 +211,10 @@ bool tide_sinks_exist(sqlite3 *db, const char *schema, struct tide_err *err) {
                        "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = 'tidemark_registry'", schema) != 0;
 }
 
+bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_err *err) {
+  return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_registry LIMIT 1", schema) != 0;
+}
+
 bool tide_sinks_has_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_registry WHERE dataset = %Q COLLATE NOCASE", names.schema,
                        names.dataset) != 0;

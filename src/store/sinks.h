@@ -31,6 +31,7 @@ void tide_sinks_rename(sqlite3 *db, struct tide_names names, const char *new_nam
 
 /* Whether the schema has the tables at all; whether a dataset is entered there. */
 bool tide_sinks_exist(sqlite3 *db, const char *schema, struct tide_err *err);
+bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_err *err); /* any dataset; the tables exist */
 bool tide_sinks_has_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* Refuses (SQLITE_CONSTRAINT) to delete a row of a partition that an open batch covers. */
