@@ -126,8 +126,12 @@ static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) 
     tide_dataset_release(ds);
     return NULL;
   }
-  tide_spec_unref(ds->spec);
-  ds->spec = spec;
+  if (ds->spec != NULL && tide_spec_equal(ds->spec, spec)) {
+    tide_spec_unref(spec);
+  } else {
+    tide_spec_unref(ds->spec);
+    ds->spec = spec;
+  }
   if (!ds->loaded)
     ds->config = config;
   ds->loaded = true;

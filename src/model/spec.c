@@ -46,6 +46,20 @@ static bool same_name(const char *known, const char *name, size_t size) {
   return strlen(known) == size && sqlite3_strnicmp(known, name, (int)size) == 0;
 }
 
+bool tide_spec_equal(const struct tide_spec *a, const struct tide_spec *b) {
+  if (a->ncolumns != b->ncolumns || a->npartition != b->npartition || a->segment_rows != b->segment_rows ||
+      a->zstd_level != b->zstd_level || a->autoflush != b->autoflush)
+    return false;
+  for (size_t i = 0; i < a->ncolumns; i++) {
+    const struct tide_column *x = &a->columns[i];
+    const struct tide_column *y = &b->columns[i];
+    if (strcmp(x->name, y->name) != 0 || x->type != y->type || x->not_null != y->not_null ||
+        x->partition_at != y->partition_at)
+      return false;
+  }
+  return true;
+}
+
 int tide_spec_find(const struct tide_spec *spec, const char *name, size_t size) {
   for (size_t i = 0; i < spec->ncolumns; i++) {
     if (same_name(spec->columns[i].name, name, size))

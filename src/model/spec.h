@@ -57,6 +57,9 @@ struct tide_spec {
 struct tide_spec *tide_spec_ref(struct tide_spec *spec);
 void tide_spec_unref(struct tide_spec *spec); /* NULL is fine */
 
+/* Whether two say the same in every column and option. */
+bool tide_spec_equal(const struct tide_spec *a, const struct tide_spec *b);
+
 /* The column of that name, ASCII case ignored as SQLite does; -1 when there is none. */
 int tide_spec_find(const struct tide_spec *spec, const char *name, size_t size);
 

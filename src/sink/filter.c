@@ -23,7 +23,7 @@ struct tide_filter {
  * expression with " AS type" behind it; no text is both. The second also stands in WHERE, where an aggregate is
  * refused. Line breaks keep a "--" comment from swallowing what follows.
  *
- * The first one runs: it gives 0 or 1 for each row in order, and tests AND and OR from left to right as they are
+ * The first one runs: it gives 0 or 1 for each row of the table in order, and tests AND and OR from left to right as they are
  * written, where WHERE would move the cheap terms to the front: json_valid(x) AND x ->> 'a' = 1. */
 static const char run_form[] = "SELECT CASE WHEN (\n%s\n) THEN 1 ELSE 0 END FROM \"" TIDE_FILTER_ROW "\"";
 static const char check_form[] = "SELECT 1 FROM \"" TIDE_FILTER_ROW "\" WHERE CAST(\n%s\n AS INTEGER)";
@@ -130,16 +130,16 @@ void tide_filter_destroy(struct tide_filter *filter) {
 
 static void run_rows(struct tide_filter *filter, uint8_t *keep, struct tide_err *err) {
   int rc;
-  size_t rows = 0;
+  const struct tide_filter_row *row = &filter->row;
   while ((rc = sqlite3_step(filter->stmt)) == SQLITE_ROW) {
-    assert(filter->row.at == rows && rows < filter->row.batch->rows);
-    keep[rows++] = (uint8_t)sqlite3_column_int(filter->stmt, 0);
+    assert(row->at < row->batch->rows);
+    keep[row->at] = (uint8_t)sqlite3_column_int(filter->stmt, 0);
   }
   if (rc == SQLITE_NOMEM)
     tide_err_nomem(err);
-  else if (rc != SQLITE_DONE && rows < filter->row.batch->rows)
+  else if (rc != SQLITE_DONE && row->at < row->batch->rows)
     tide_err_set(err, rc, "filter \"%!.150s\" fails on the row with since %lld: %s", filter->expression,
-                 (long long)filter->row.batch->since[rows], sqlite3_errmsg(filter->db));
+                 (long long)row->batch->since[row->at], sqlite3_errmsg(filter->db));
   else if (rc != SQLITE_DONE)
     tide_stmt_error(filter->db, rc, err);
 }
@@ -147,11 +147,14 @@ static void run_rows(struct tide_filter *filter, uint8_t *keep, struct tide_err 
 int tide_filter_run(struct tide_filter *filter, const struct tide_batch *batch, const char *partition,
                     const struct tide_val *partition_values, uint8_t *keep, struct tide_err *err) {
   filter->row.batch = batch;
+  filter->row.keep = keep;
+  filter->row.at = batch->rows;
   filter->row.partition = partition;
   filter->row.partition_values = partition_values;
   run_rows(filter, keep, err);
   sqlite3_reset(filter->stmt);
   filter->row.batch = NULL;
+  filter->row.keep = NULL;
   return err->rc;
 }
 

@@ -68,14 +68,22 @@ static struct tide_filter_row *row_of(const sqlite3_vtab_cursor *cursor) {
   return ((struct row_table *)cursor->pVtab)->row;
 }
 
+/* To the first row in the table from `at` on. */
+static void move_to(struct tide_filter_row *row, size_t at) {
+  while (row->batch != NULL && at < row->batch->rows && !row->keep[at])
+    at++;
+  row->at = at;
+}
+
 static int row_filter(sqlite3_vtab_cursor *cursor, int index, const char *text, int argc, sqlite3_value **argv) {
   (void)index, (void)text, (void)argc, (void)argv;
-  row_of(cursor)->at = 0;
+  move_to(row_of(cursor), 0);
   return SQLITE_OK;
 }
 
 static int row_next(sqlite3_vtab_cursor *cursor) {
-  row_of(cursor)->at++;
+  struct tide_filter_row *row = row_of(cursor);
+  move_to(row, row->at + 1);
   return SQLITE_OK;
 }
 

@@ -1,4 +1,4 @@
-/* The table that filters see: "row", an eponymous read-only virtual table over the rows of one batch. Its columns are
+/* The table that filters see: "row", an eponymous read-only virtual table over rows of one batch. Its columns are
  * the dataset's, with the affinities they have there, and since, partition, ingested_at. */
 #ifndef TIDE_SINK_FILTER_ROW_H
 #define TIDE_SINK_FILTER_ROW_H
@@ -13,6 +13,7 @@
 struct tide_filter_row {
   const struct tide_spec *spec;
   const struct tide_batch *batch; /* NULL: no rows */
+  const uint8_t *keep;            /* one byte a row: those with 0 are not in the table */
   const char *partition;
   const struct tide_val *partition_values;
   size_t at; /* the row the one cursor is at */

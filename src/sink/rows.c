@@ -9,9 +9,10 @@
 int tide_rows_open(struct tide_rows *rows, struct tide_dataset *ds, const struct tide_sink_config *config,
                    const char *partition, int64_t above, int64_t upto, struct tide_err *err) {
   *rows = (struct tide_rows){.ds = ds, .config = config, .partition = partition, .at = above, .upto = upto};
-  tide_partition_decode(ds->spec, partition, strlen(partition), rows->values, &rows->value_bytes, err);
+  rows->spec = tide_spec_ref(ds->spec);
+  tide_partition_decode(rows->spec, partition, strlen(partition), rows->values, &rows->value_bytes, err);
   if (config->filter != NULL && !tide_err_is_set(err))
-    rows->filter = tide_filter_create(ds->spec, config->filter, err);
+    rows->filter = tide_filter_create(rows->spec, config->filter, err);
   return err->rc;
 }
 
@@ -27,6 +28,7 @@ void tide_rows_clear(struct tide_rows *rows) {
   tide_filter_destroy(rows->filter);
   tide_buf_clear(&rows->value_bytes);
   tide_free(rows->keep);
+  tide_spec_unref(rows->spec);
   *rows = (struct tide_rows){0};
 }
 
@@ -45,7 +47,7 @@ static void resume(struct tide_rows *rows, struct tide_err *err) {
 }
 
 static void decode(struct tide_rows *rows, struct tide_err *err) {
-  const struct tide_spec *spec = rows->ds->spec;
+  const struct tide_spec *spec = rows->spec;
   const struct tide_sink_config *config = rows->config;
   bool ingested_at = rows->filter != NULL;
   for (size_t i = 0; i < config->ncolumns && !tide_err_is_set(err); i++) {

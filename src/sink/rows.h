@@ -10,6 +10,7 @@
 
 struct tide_rows {
   struct tide_dataset *ds;
+  struct tide_spec *spec; /* the dataset's at open; filter and encoder look at it as long as the rows are open */
   const struct tide_sink_config *config;
   const char *partition;
   struct tide_val values[TIDE_SPEC_PARTITION_MAX]; /* of the partition columns */

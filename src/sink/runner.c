@@ -100,15 +100,21 @@ static void ack(struct ticking *ticking, const struct tide_batch_row *row, const
   tide_durable_end(&txn, err);
 }
 
+/* How a batch is shipped. */
+enum {
+  SHIP_AGAIN = 1,     /* it was open before this tick */
+  SHIP_CATCHES_UP = 2 /* with it the sink has all there was at the tick's start */
+};
+
 /* Ships and acks a batch that is ours. false when it failed; err is set only when that ends the call. */
-static bool ship_batch(struct ticking *ticking, const struct tide_batch_row *row, bool catches_up, struct tide_err *err) {
+static bool ship_batch(struct ticking *ticking, const struct tide_batch_row *row, unsigned how, struct tide_err *err) {
   struct tide_tick *tick = ticking->tick;
   struct tide_shipment shipment = {0};
   struct tide_err failure = {0};
   ticking->runner->batches_left--;
-  tide_ship(ticking->runner, row, &shipment, &failure);
+  tide_ship(ticking->runner, row, (how & SHIP_AGAIN) != 0, &shipment, &failure);
   if (!tide_err_is_set(&failure))
-    ack(ticking, row, &shipment, catches_up, &failure);
+    ack(ticking, row, &shipment, (how & SHIP_CATCHES_UP) != 0, &failure);
   if (!tide_err_is_set(&failure)) {
     tick->batches++;
     tick->rows += shipment.rows;
@@ -169,7 +175,7 @@ static void ship_open(struct ticking *ticking, struct tide_err *err) {
     if (ticking->runner->batches_left <= 0)
       ticking->tick->more = true;
     else if (done <= last && take(ticking, &row, err))
-      ship_batch(ticking, &row, false, err);
+      ship_batch(ticking, &row, SHIP_AGAIN, err);
     tide_batch_row_clear(&row);
   }
 }
@@ -219,7 +225,7 @@ static bool export_next(struct ticking *ticking, const struct candidate *candida
     return false;
   const bool done = row.until >= candidate->newest;
   const bool catches_up = done && last && tick->failed == 0 && tick->waiting == 0 && !tick->more;
-  const bool shipped = ship_batch(ticking, &row, catches_up, err);
+  const bool shipped = ship_batch(ticking, &row, catches_up ? SHIP_CATCHES_UP : 0, err);
   tide_batch_row_clear(&row);
   return shipped && !done;
 }

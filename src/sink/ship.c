@@ -13,6 +13,7 @@ enum { SHIP_SLICE_BYTES = 1 << 20, SHIP_RENEW_MS = TIDE_RUNNER_LEASE_MS / 3 };
 struct shipping {
   struct tide_runner *runner;
   const struct tide_batch_row *row;
+  bool again;
   struct tide_dataset *ds;
   struct tide_frozen frozen;
   struct tide_sink_config config;
@@ -25,7 +26,7 @@ struct shipping {
 };
 
 static struct tide_encoder *create_encoder(const struct tide_sink_config *config, struct tide_rows *rows, struct tide_err *err) {
-  const struct tide_encoder_config encoder_config = {.spec = rows->ds->spec,
+  const struct tide_encoder_config encoder_config = {.spec = rows->spec,
                                                      .columns = config->columns,
                                                      .ncolumns = config->ncolumns,
                                                      .partition = rows->partition,
@@ -79,7 +80,8 @@ static void put(struct shipping *ship, struct tide_err *err) {
     return;
   if (ship->target == NULL) {
     ship->target = tide_target_dir_open(ship->config.folder, err);
-    if (ship->target == NULL || ship->target->methods->begin(ship->target, ship->row->object, ship->row->batch, err) != 0)
+    if (ship->target == NULL ||
+        ship->target->methods->begin(ship->target, ship->row->object, ship->row->batch, ship->again, err) != 0)
       return;
   }
   ship->target->methods->write(ship->target, ship->out.data, ship->out.len, err);
@@ -131,7 +133,11 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
 
 static void finish(struct shipping *ship, struct tide_err *err) {
   bool exists = false;
-  if (ship->shipment.rows == 0)
+  const struct tide_batch_row *row = ship->row;
+  if (ship->shipment.rows + ship->shipment.skipped != row->rows)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "batch %lld was claimed with %lld rows, but %lld are there", (long long)row->batch,
+                 (long long)row->rows, (long long)(ship->shipment.rows + ship->shipment.skipped));
+  if (ship->shipment.rows == 0 || tide_err_is_set(err))
     return;
   ship->encoder->methods->finish(ship->encoder, &ship->out, ship->shipment.hash, err);
   ship->shipment.altered = (int64_t)ship->encoder->altered;
@@ -142,9 +148,9 @@ static void finish(struct shipping *ship, struct tide_err *err) {
     compare_existing(ship, err);
 }
 
-void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, struct tide_shipment *ret_shipment,
+void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, bool again, struct tide_shipment *ret_shipment,
                struct tide_err *err) {
-  struct shipping ship = {.runner = runner, .row = row};
+  struct shipping ship = {.runner = runner, .row = row, .again = again};
   open_shipping(&ship, err);
   if (!tide_err_is_set(err))
     encode_rows(&ship, err);

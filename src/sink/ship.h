@@ -15,8 +15,9 @@ struct tide_shipment {
 };
 
 /* Ships a batch by its own frozen configuration. Without rows left by the filter nothing is written. An object of the same name is success when its
- * rows hash the same, and otherwise an error that says so. The batch's lease is renewed on the way. */
-void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, struct tide_shipment *ret_shipment,
+ * rows hash the same, and otherwise an error that says so. The batch's lease is renewed on the way. again: it was open before this tick, and
+ * may have left something at its target. */
+void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, bool again, struct tide_shipment *ret_shipment,
                struct tide_err *err);
 
 /* How much of a range fits: encodes rows above `above` up to `upto` without keeping the bytes, and gives the since of the last row with which they

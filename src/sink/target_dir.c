@@ -132,7 +132,7 @@ static void make_temporary(struct dir_target *dir, int64_t token, struct tide_er
   tide_free(temporary);
 }
 
-static int dir_begin(struct tide_target *target, const char *name, int64_t token, struct tide_err *err) {
+static int dir_begin(struct tide_target *target, const char *name, int64_t token, bool again, struct tide_err *err) {
   struct dir_target *dir = (struct dir_target *)target;
   assert(dir->name == NULL && token >= 0);
   if (!tide_target_name_check(name, err))
@@ -140,7 +140,7 @@ static int dir_begin(struct tide_target *target, const char *name, int64_t token
   dir->name = tide_copy_string(name, err);
   if (dir->name != NULL)
     dir->folder = tide_dir_open_folder(&dir->root, name, true, err);
-  if (!tide_err_is_set(err))
+  if (again && !tide_err_is_set(err))
     remove_leftovers(dir, token, err);
   if (!tide_err_is_set(err))
     make_temporary(dir, token, err);

@@ -44,9 +44,9 @@ static struct object *find(const struct memory_target *memory, const char *name)
   return object;
 }
 
-static int memory_begin(struct tide_target *target, const char *name, int64_t token, struct tide_err *err) {
+static int memory_begin(struct tide_target *target, const char *name, int64_t token, bool again, struct tide_err *err) {
   struct memory_target *memory = (struct memory_target *)target;
-  (void)token; /* nothing is left behind that it would tell apart */
+  (void)token, (void)again; /* nothing is left behind */
   assert(memory->open == NULL);
   if (!tide_target_name_check(name, err) || told_to_fail(memory, "begin", err))
     return err->rc;

@@ -91,7 +91,7 @@ static struct tide_target *open_target(void) {
 
 static void put(struct tide_target *target, const char *name, const char *content, bool *ret_exists,
                 struct tide_err *err) {
-  target->methods->begin(target, name, 7, err);
+  target->methods->begin(target, name, 7, true, err);
   if (!tide_err_is_set(err))
     target->methods->write(target, content, strlen(content), err);
   if (!tide_err_is_set(err))
@@ -113,7 +113,7 @@ START_TEST(object_appears_whole_under_its_name) {
   struct tide_err err = {0};
   struct tide_target *target = open_target();
   bool found = true;
-  target->methods->begin(target, NAME, 7, &err);
+  target->methods->begin(target, NAME, 7, true, &err);
   target->methods->write(target, "one\n", 4, &err);
   assert_ok(err);
   ck_assert(!exists(NAME));
@@ -139,7 +139,7 @@ START_TEST(big_and_small_writes_keep_their_order) {
   unsigned char *bytes = malloc(SIZE), *back = malloc(SIZE);
   for (size_t i = 0; i < SIZE; i++)
     bytes[i] = (unsigned char)(i * 2654435761u >> 13);
-  target->methods->begin(target, "a/b", 1, &err);
+  target->methods->begin(target, "a/b", 1, true, &err);
   static const size_t pieces[] = {1, 100000, 262143, 300000, 0, 37856};
   size_t at = 0;
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; at += pieces[i++])
@@ -210,13 +210,13 @@ START_TEST(abort_leaves_nothing) {
   struct tide_err err = {0};
   struct tide_target *target = open_target();
   target->methods->abort(target);
-  target->methods->begin(target, NAME, 7, &err);
+  target->methods->begin(target, NAME, 7, true, &err);
   target->methods->write(target, "x", 1, &err);
   assert_ok(err);
   target->methods->abort(target);
   target->methods->abort(target);
   ck_assert_int_eq(files_in("logs/source=web"), 0);
-  target->methods->begin(target, NAME, 7, &err);
+  target->methods->begin(target, NAME, 7, true, &err);
   assert_ok(err);
   tide_target_destroy(target);
   ck_assert_int_eq(files_in("logs/source=web"), 0);
@@ -308,7 +308,7 @@ START_TEST(names_that_lead_out_are_refused) {
   struct tide_target *target = open_target();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct tide_err err = {0};
-    ck_assert_int_eq(target->methods->begin(target, names[i], 1, &err), SQLITE_ERROR);
+    ck_assert_int_eq(target->methods->begin(target, names[i], 1, true, &err), SQLITE_ERROR);
     tide_err_clear(&err);
     ck_assert_int_eq(target->methods->open_read(target, names[i], &err), SQLITE_ERROR);
   }
@@ -344,7 +344,7 @@ START_TEST(failed_write_leaves_nothing) {
   low = old;
   low.rlim_cur = 300000;
   char *bytes = calloc(1, 400000);
-  target->methods->begin(target, NAME, 7, &err);
+  target->methods->begin(target, NAME, 7, true, &err);
   setrlimit(RLIMIT_FSIZE, &low);
   int rc = target->methods->write(target, bytes, 400000, &err);
   setrlimit(RLIMIT_FSIZE, &old);
@@ -358,7 +358,7 @@ START_TEST(failed_write_leaves_nothing) {
   bool found = true;
   tide_err_clear(&err);
   low.rlim_cur = 10;
-  target->methods->begin(target, NAME, 7, &err);
+  target->methods->begin(target, NAME, 7, true, &err);
   target->methods->write(target, bytes, 1000, &err);
   assert_ok(err);
   setrlimit(RLIMIT_FSIZE, &low);
@@ -383,7 +383,7 @@ START_TEST(full_and_read_only_disks_have_their_codes) {
     return;
   struct tide_target *target = open_target();
   char *bytes = calloc(1, 400000);
-  target->methods->begin(target, NAME, 7, &err);
+  target->methods->begin(target, NAME, 7, true, &err);
   ck_assert_int_eq(target->methods->write(target, bytes, 400000, &err), SQLITE_FULL);
   snprintf(expected, sizeof expected, "writing \"%s/" NAME "\": No space left on device" AGAIN, root);
   ck_assert_str_eq(err.msg, expected);
@@ -555,7 +555,7 @@ START_TEST(memory_target_keeps_and_fails_as_told) {
     ck_assert_ptr_null(tide_target_memory_object(target, "new"));
   }
   tide_err_clear(&err);
-  ck_assert_int_eq(target->methods->begin(target, "../x", 1, &err), SQLITE_ERROR);
+  ck_assert_int_eq(target->methods->begin(target, "../x", 1, true, &err), SQLITE_ERROR);
   tide_target_destroy(target);
 }
 END_TEST
