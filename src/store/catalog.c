@@ -11,7 +11,7 @@ static const char *const create_sql[] = {
                                          " not_null INTEGER NOT NULL, partition_at INTEGER) STRICT",
     "CREATE TABLE " TIDE_TABLE("partition") "(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
                                             " written INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,"
-                                            " last_since INTEGER NOT NULL DEFAULT 0) STRICT",
+                                            " last_since INTEGER NOT NULL DEFAULT 0, UNIQUE(last_since, id)) STRICT",
     "CREATE TABLE " TIDE_TABLE("segment") "(partition INTEGER NOT NULL, last_since INTEGER NOT NULL,"
                                           " first_since INTEGER NOT NULL, rows INTEGER NOT NULL,"
                                           " deleted INTEGER NOT NULL DEFAULT 0, revision INTEGER NOT NULL DEFAULT 0,"
@@ -22,7 +22,6 @@ static const char *const create_sql[] = {
     "CREATE TABLE " TIDE_TABLE("deleted") "(since INTEGER PRIMARY KEY, partition INTEGER NOT NULL) STRICT",
     "CREATE TABLE " TIDE_TABLE("tail") "(last_since INTEGER PRIMARY KEY, partition INTEGER NOT NULL,"
                                        " first_since INTEGER NOT NULL, rows INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
-    "CREATE INDEX " TIDE_TABLE("partition_last") " ON \"%w_partition\"(last_since)",
     NULL};
 
 static void create_columns(sqlite3 *db, struct tide_names names, const struct tide_spec *spec, struct tide_err *err) {
@@ -46,7 +45,7 @@ static void create_columns(sqlite3 *db, struct tide_names names, const struct ti
 void tide_catalog_create(sqlite3 *db, struct tide_names names, const struct tide_spec *spec, const char *log_id,
                          struct tide_err *err) {
   for (size_t i = 0; create_sql[i] != NULL; i++)
-    tide_stmt_exec(db, err, create_sql[i], names.schema, names.dataset, names.dataset);
+    tide_stmt_exec(db, err, create_sql[i], names.schema, names.dataset);
   tide_stmt_exec(db, err,
                  "INSERT INTO " TIDE_TABLE("config") "(key, value) VALUES('format', %d), ('log_id', %Q), ('sealed_since', 0),"
                                                      " ('next_chunk', 1), ('seals', 0), ('segment_rows', %lld),"
@@ -65,9 +64,6 @@ void tide_catalog_rename(sqlite3 *db, struct tide_names names, const char *new_n
   for (size_t i = 0; tide_names_suffixes[i] != NULL; i++)
     tide_stmt_exec(db, err, "ALTER TABLE \"%w\".\"%w_%w\" RENAME TO \"%w_%w\"", names.schema, names.dataset,
                    tide_names_suffixes[i], new_name, tide_names_suffixes[i]);
-  tide_stmt_exec(db, err, "DROP INDEX IF EXISTS " TIDE_TABLE("partition_last"), names.schema, names.dataset);
-  tide_stmt_exec(db, err, "CREATE INDEX " TIDE_TABLE("partition_last") " ON \"%w_partition\"(last_since)", names.schema,
-                 new_name, new_name);
 }
 
 /* ---- config ---- */

@@ -9,7 +9,8 @@
  *   _column(ordinal INTEGER PRIMARY KEY, name TEXT, type TEXT, not_null INTEGER, partition_at INTEGER)
  *   _partition(id INTEGER PRIMARY KEY, name TEXT UNIQUE, written, deleted, last_since)
  *                                             written: rows ever sealed; deleted: rows DELETE took, in the tail too;
- *                                             last_since: of its segments, 0 before the first; indexed
+ *                                             last_since: of its segments, 0 before the first; indexed by a UNIQUE
+ *                                             constraint, whose index follows a RENAME
  *   _segment(partition, last_since, first_since, rows, deleted, revision, chunk, raw_bytes, stored_bytes, meta)
  *                                             chunk: id of the chunk of segment column 0, column n has chunk + n
  *   _chunk(id INTEGER PRIMARY KEY, data BLOB) immutable

@@ -47,8 +47,8 @@ static const char *const create_tables[] = {
     "  hash TEXT,\n"
     "  reason TEXT,\n"
     "  committed_at INTEGER NOT NULL\n"
-    "    DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER))) STRICT",
-    "CREATE INDEX \"%w\".tidemark_export_log_key ON tidemark_export_log(sink, dataset, partition)",
+    "    DEFAULT (CAST(round((julianday('now') - 2440587.5) * 86400000) AS INTEGER)),\n"
+    "  UNIQUE(sink, dataset, partition, id)) STRICT", /* an index by name would make VACUUM fail beside a TEMP dataset */
 
     "CREATE VIEW \"%w\".tidemark_watermark(sink, dataset, partition, generation, since, committed_at) AS\n"
     "  SELECT sink, dataset, partition, generation, until, committed_at\n"
