@@ -61,18 +61,11 @@ static void guard(struct tide_dataset *ds, int64_t since, struct tide_err *err) 
   tide_sinks_guard(erase->guard_stmt, tide_dataset_names(ds), since, erase->partition, err);
 }
 
-void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
+static void add(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
   struct tide_erase *erase = &ds->txn.erase;
-  if (ds->txn.bytes > 0)
-    tide_txn_flush(ds, err);
-  if (since < 1 || tide_err_is_set(err))
-    return;
-  if ((erase->epoch != ds->epoch || !frame_has(erase, since)) && !find_frame(ds, since, err))
-    return;
-  guard(ds, since, err);
+  const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   if (erase->add_stmt == NULL)
     erase->add_stmt = tide_deleted_add_prepare(ds->conn->db, tide_dataset_names(ds), err);
-  const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   if (tide_deleted_add(erase->add_stmt, since, erase->partition, err)) {
     erase->pending++;
     if (since > ds->deleted_max)
@@ -82,19 +75,38 @@ void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
 }
 
+void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
+  struct tide_erase *erase = &ds->txn.erase;
+  if (ds->txn.bytes > 0)
+    tide_txn_flush(ds, err);
+  if (since < 1 || tide_err_is_set(err))
+    return;
+  if ((erase->epoch != ds->epoch || !frame_has(erase, since)) && !find_frame(ds, since, err))
+    return;
+  erase->busy = true;
+  guard(ds, since, err);
+  add(ds, since, err);
+  erase->busy = false;
+  if (erase->dropped)
+    tide_erase_drop(erase);
+}
+
 void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err) {
   struct tide_erase *erase = &ds->txn.erase;
   if (erase->pending == 0 || tide_err_is_set(err))
     return;
   tide_catalog_count_deleted(ds->conn->db, tide_dataset_names(ds), erase->partition, erase->segment_last, erase->pending,
                              err);
-  if (tide_err_is_set(err))
-    ds->txn.failed = true;
-  else
+  tide_txn_note_failure(ds, err);
+  if (!tide_err_is_set(err))
     erase->pending = 0;
 }
 
 void tide_erase_drop(struct tide_erase *erase) {
+  if (erase->busy) {
+    erase->dropped = true;
+    return;
+  }
   sqlite3_finalize(erase->add_stmt);
   sqlite3_finalize(erase->guard_stmt);
   tide_free(erase->since);

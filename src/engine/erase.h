@@ -6,12 +6,15 @@
 #include "base/sqlite.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct tide_dataset;
 
 struct tide_erase {
+  bool busy;                /* one of the statements is being run: an error that rolls back calls tide_erase_drop from within it */
+  bool dropped;             /* that happened */
   sqlite3_stmt *add_stmt;   /* into _deleted */
   sqlite3_stmt *guard_stmt; /* open batches over a since */
   int64_t epoch;            /* the dataset's when the frame was found: another one, and it must be found again */

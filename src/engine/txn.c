@@ -132,7 +132,11 @@ static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err 
   tide_free(runs);
   free_runs(&ds->txn);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
-  if (tide_err_is_set(err))
+  tide_txn_note_failure(ds, err);
+}
+
+void tide_txn_note_failure(struct tide_dataset *ds, const struct tide_err *err) {
+  if (tide_err_is_set(err) && ds->txn.open)
     ds->txn.failed = true;
 }
 
@@ -186,12 +190,12 @@ static void make_room(struct tide_dataset *ds, struct tide_txn_run *run, struct 
     txn->bytes -= run->run.bytes.len;
     tide_seal_partition(ds, run->run.partition, &run->run, NULL, err);
     sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
-    txn->failed = tide_err_is_set(err);
+    tide_txn_note_failure(ds, err);
   } else if (txn->bytes >= TIDE_TXN_MEMORY_BYTES || txn->nruns > TIDE_TXN_MEMORY_RUNS) {
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
     if (ds->spec->autoflush && !tide_err_is_set(err))
       tide_seal_due(ds, INT64_MAX, err);
-    txn->failed = tide_err_is_set(err);
+    tide_txn_note_failure(ds, err);
   }
 }
 

@@ -68,6 +68,10 @@ void tide_txn_rolled_back(struct tide_dataset *ds);
 /* Rolled back to a savepoint, perhaps to one that was never announced: what is in memory and cached is dropped. */
 void tide_txn_rolled_back_to(struct tide_dataset *ds);
 
+/* Marks the transaction as failed when err is set, unless the error has rolled it back already (SQLite then called tide_txn_rolled_back from
+ * within the statement that failed). */
+void tide_txn_note_failure(struct tide_dataset *ds, const struct tide_err *err);
+
 /* Frees all memory and statements (rows included). */
 void tide_txn_drop(struct tide_txn *txn);
 
