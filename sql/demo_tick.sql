@@ -1,0 +1,16 @@
+-- One tick of the three sinks of demo.sql: each takes what is new since its last one.
+SELECT 'archive' AS sink, json_extract(tidemark_export('archive'), '$.batches', '$.rows', '$.skipped', '$.bytes')
+  AS "batches, rows, rows filtered out, bytes" UNION ALL
+SELECT 'alarms', json_extract(tidemark_export('alarms'), '$.batches', '$.rows', '$.skipped', '$.bytes');
+
+-- A sink in plain SQL: its rows and its watermark commit together. CROSS JOIN keeps the order: first what is new, then those
+-- rows of the log.
+BEGIN IMMEDIATE;
+INSERT INTO hourly(hour, source, n)
+  SELECT l.ts / 3600000, l.source, count(*) FROM tidemark_lag w CROSS JOIN logs l
+    ON l.partition = w.partition AND l.since > w.since AND l.since <= w.until
+  WHERE w.sink = 'hourly' AND w.rows > 0 GROUP BY 1, 2
+  ON CONFLICT(hour, source) DO UPDATE SET n = n + excluded.n;
+INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows)
+  SELECT sink, dataset, partition, since, until, rows FROM tidemark_lag WHERE sink = 'hourly' AND rows > 0;
+COMMIT;

@@ -1,0 +1,86 @@
+#!/bin/sh
+# Builds and runs the tests:  sh tests/run.sh [--sanitize] [--long] [name...]
+#   --sanitize  under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-sanitize
+#   --long      longer random runs and bigger loads
+#   name        only the tests whose name holds one of these words (see them all: meson test -C build --list)
+# On a bare Debian it installs what is missing. The last line is "N passed, N failed".
+set -eu
+
+usage() {
+  sed -n '2,/^set/{/^#/s/^# \{0,1\}//p}' "$0"
+}
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+. "$root/tests/setup.sh"
+
+sanitize=
+long=
+newline='
+'
+words=
+while [ $# -gt 0 ]; do
+  case $1 in
+  --sanitize) sanitize=yes ;;
+  --long) long=yes ;;
+  -h | --help)
+    usage
+    exit 0
+    ;;
+  -*)
+    echo "unknown option $1" >&2
+    usage >&2
+    exit 2
+    ;;
+  *) words="$words${words:+$newline}$1" ;;
+  esac
+  shift
+done
+
+install_missing
+if [ -n "$sanitize" ]; then
+  build=$root/build-sanitize
+  build_into "$build" -Db_sanitize=address,undefined
+  export ASAN_OPTIONS=halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1
+  export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+else
+  build=$root/build
+  build_into "$build"
+fi
+
+set -- --no-rebuild --print-errorlogs --quiet
+if [ -n "$long" ]; then
+  export TIDE_TEST_LONG=1
+  set -- "$@" --timeout-multiplier 30
+fi
+if [ -n "$words" ]; then
+  names=$(meson test -C "$build" --no-rebuild --list </dev/null 2>/dev/null | sed 's/^tidemark[^ ]* [/] //; s/^tidemark://' |
+    grep -F -- "$words") || {
+    echo "no test's name holds: $words" >&2
+    exit 2
+  }
+  set -f
+  IFS=$newline
+  # shellcheck disable=SC2086 # one name a line
+  set -- "$@" $names
+  unset IFS
+  set +f
+fi
+
+output=$(mktemp)
+trap 'rm -f "$output"' EXIT
+status=0
+meson test -C "$build" "$@" </dev/null >"$output" 2>&1 || status=$?
+# Meson's counts stand at the end; show what comes before them.
+sed '/^Ok: /,$d; /^ninja: /d; /^$/d' "$output"
+counts=$(awk '
+  /^Ok: |^Expected Fail: / { passed += $NF; seen = 1 }
+  /^Fail: |^Unexpected Pass: |^Timeout: / { failed += $NF }
+  /^Skipped: / { skipped += $NF }
+  END { if (seen) printf "%d passed, %d failed%s", passed, failed, skipped ? ", " skipped " skipped" : "" }' "$output")
+if [ -z "$counts" ]; then
+  cat "$output" >&2
+  echo "meson test did not say how many tests passed" >&2
+  exit 1
+fi
+echo "$counts"
+exit "$status"

@@ -1,0 +1,37 @@
+-- since compares as an ordinary INTEGER column would. Each line: what the dataset gives, what an ordinary table gives.
+CREATE VIRTUAL TABLE d USING tidemark(source TEXT, n INTEGER, partition_by=source, segment_rows=16);
+CREATE TABLE t(since INTEGER PRIMARY KEY, source TEXT, n INTEGER);
+WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 40) INSERT INTO d SELECT char(97 + n % 3), n FROM c;
+WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 40) INSERT INTO t(source, n) SELECT char(97 + n % 3), n FROM c;
+SELECT tidemark_flush('d') IS NOT NULL;
+INSERT INTO d VALUES ('a', 41), ('b', 42), ('c', 43);
+INSERT INTO t(source, n) VALUES ('a', 41), ('b', 42), ('c', 43);
+SELECT count(*), sum(rowid = since), sum(since = n) FROM d;
+SELECT group_concat(since) FROM (SELECT since FROM d WHERE since > 39 ORDER BY since) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t WHERE since > 39 ORDER BY since);
+SELECT group_concat(since) FROM (SELECT since FROM d WHERE since > '39' ORDER BY since) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t WHERE since > '39' ORDER BY since);
+SELECT group_concat(since) FROM (SELECT since FROM d WHERE since > 39.5 ORDER BY since) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t WHERE since > 39.5 ORDER BY since);
+SELECT group_concat(since) FROM (SELECT since FROM d WHERE since <= '3.5' ORDER BY since) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t WHERE since <= '3.5' ORDER BY since);
+SELECT quote(group_concat(since)) FROM d WHERE since > NULL UNION ALL SELECT quote(group_concat(since)) FROM t WHERE since > NULL;
+SELECT quote(group_concat(since)) FROM d WHERE since = 2.5 UNION ALL SELECT quote(group_concat(since)) FROM t WHERE since = 2.5;
+SELECT group_concat(since) FROM (SELECT since FROM d WHERE since = '7' OR since = 8.0 ORDER BY since) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t WHERE since = '7' OR since = 8.0 ORDER BY since);
+SELECT count(*) FROM d WHERE since < 'abc' UNION ALL SELECT count(*) FROM t WHERE since < 'abc';
+SELECT count(*) FROM d WHERE since > x'00' UNION ALL SELECT count(*) FROM t WHERE since > x'00';
+SELECT count(*) FROM d WHERE since < x'00' UNION ALL SELECT count(*) FROM t WHERE since < x'00';
+SELECT count(*) FROM d WHERE since < 9.3e18 UNION ALL SELECT count(*) FROM t WHERE since < 9.3e18;
+SELECT count(*) FROM d WHERE since > -9.3e18 UNION ALL SELECT count(*) FROM t WHERE since > -9.3e18;
+SELECT count(*) FROM d WHERE since >= 9223372036854775807 UNION ALL SELECT count(*) FROM t WHERE since >= 9223372036854775807;
+SELECT count(*) FROM d WHERE since IS NULL UNION ALL SELECT count(*) FROM t WHERE since IS NULL;
+SELECT group_concat(since) FROM (SELECT since FROM d WHERE since IN (40, '2', 41.0, 41, NULL, 'x', 99) ORDER BY since) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t WHERE since IN (40, '2', 41.0, 41, NULL, 'x', 99) ORDER BY since);
+SELECT group_concat(since) FROM (SELECT since FROM d WHERE since BETWEEN 5 AND 8 AND source <> 'a' ORDER BY since DESC) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t WHERE since BETWEEN 5 AND 8 AND source <> 'a' ORDER BY since DESC);
+SELECT group_concat(since) FROM (SELECT since FROM d ORDER BY since DESC LIMIT 4 OFFSET 1) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t ORDER BY since DESC LIMIT 4 OFFSET 1);
+SELECT group_concat(since) FROM (SELECT since FROM d WHERE source = 'b' AND since > 10 ORDER BY since LIMIT 3 OFFSET 2) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t WHERE source = 'b' AND since > 10 ORDER BY since LIMIT 3 OFFSET 2);
+SELECT group_concat(since) FROM (SELECT since FROM d WHERE (since, n) > (40, 40) ORDER BY since) UNION ALL SELECT group_concat(since) FROM (SELECT since FROM t WHERE (since, n) > (40, 40) ORDER BY since);
+SELECT count(*) FROM d JOIN t ON d.since = t.since AND d.n = t.n AND d.source = t.source;
+SELECT count(*) FROM t LEFT JOIN d ON d.since = t.since + 40 WHERE d.since IS NULL;
+SELECT min(since), max(since), count(DISTINCT since) FROM d;
+SELECT n FROM d(5);
+-- n where the zone maps can tell, and where types differ
+SELECT count(*) FROM d WHERE n > 41 UNION ALL SELECT count(*) FROM t WHERE n > 41;
+SELECT count(*) FROM d WHERE n > '41' UNION ALL SELECT count(*) FROM t WHERE n > '41';
+SELECT count(*) FROM d WHERE n < '' UNION ALL SELECT count(*) FROM t WHERE n < '';
+SELECT count(*) FROM d WHERE n IS NOT NULL UNION ALL SELECT count(*) FROM t WHERE n IS NOT NULL;

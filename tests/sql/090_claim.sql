@@ -1,0 +1,55 @@
+-- Claim, ship by hand, ack.
+CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, body TEXT, partition_by=source);
+INSERT INTO logs VALUES ('web', 'one'), ('db', 'two'), ('web', 'three');
+INSERT INTO tidemark_sink(sink, dataset) VALUES ('hand', 'logs');
+SELECT tidemark_claim('hand', 'logs');
+SELECT sink, dataset, partition, generation, since, until, rows, attempts FROM tidemark_batch ORDER BY partition;
+-- a second claim finds the same batches, whatever came since
+INSERT INTO logs VALUES ('web', 'four');
+SELECT tidemark_claim('hand', 'logs');
+SELECT partition, since, until, rows FROM tidemark_batch ORDER BY partition;
+SELECT l.since, l.body FROM tidemark_batch b JOIN logs l ON l.partition = b.partition AND l.since > b.since AND l.since <= b.until ORDER BY 1;
+-- a row that crosses an open batch is refused, so is deleting what it covers
+INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows) VALUES ('hand', 'logs', 'source=web', 0, 1, 1);
+INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows) VALUES ('hand', 'logs', 'source=web', 0, 4, 3);
+DELETE FROM logs WHERE since = 1;
+-- ack ends it, in a statement of its own (a script that is written, then read); a second ack of the same batch is refused
+.echo off
+.once ack.sql
+SELECT format('SELECT tidemark_ack(%d, ''by hand'', 17) IS NOT NULL;', batch) FROM tidemark_batch WHERE partition = 'source=web';
+.echo on
+.read ack.sql
+SELECT partition, since, until, rows FROM tidemark_batch ORDER BY partition;
+.read ack.sql
+SELECT partition, kind, since, until, rows, bytes, object FROM tidemark_export_log ORDER BY id;
+SELECT partition, since, until, rows FROM tidemark_lag ORDER BY partition;
+-- a row that equals the open batch ends it
+INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows) SELECT sink, dataset, partition, since, until, rows FROM tidemark_batch;
+SELECT count(*) FROM tidemark_batch;
+SELECT partition, since FROM tidemark_watermark ORDER BY partition;
+-- a batch given up is claimed again, from the same watermark to what is newest then
+SELECT tidemark_claim('hand', 'logs');
+INSERT INTO logs VALUES ('web', 'five');
+DELETE FROM tidemark_batch;
+SELECT tidemark_claim('hand', 'logs');
+SELECT partition, since, until, rows FROM tidemark_batch;
+-- deleting the sink takes its batches along and keeps its log; registered again it goes on
+DELETE FROM tidemark_sink WHERE sink = 'hand';
+SELECT count(*) FROM tidemark_batch;
+SELECT count(*) FROM tidemark_export_log;
+INSERT INTO tidemark_sink(sink, dataset) VALUES ('hand', 'logs');
+SELECT partition, since, until, rows FROM tidemark_lag WHERE rows > 0;
+-- nothing to claim is no batch
+DELETE FROM tidemark_sink;
+INSERT INTO tidemark_sink(sink, dataset, start) VALUES ('late', 'logs', 'latest');
+SELECT tidemark_claim('late', 'logs');
+SELECT count(*) FROM tidemark_batch;
+-- inside a transaction, or in a statement that reads a table, a claim would not be durable
+BEGIN;
+SELECT tidemark_claim('late', 'logs');
+SELECT count(*) FROM logs;
+SELECT tidemark_claim('late', 'logs');
+SELECT tidemark_ack(1);
+COMMIT;
+SELECT tidemark_claim(sink, dataset) FROM tidemark_sink;
+SELECT tidemark_ack(batch) FROM (SELECT 1 AS batch FROM tidemark_sink);
