@@ -13,7 +13,7 @@ SELECT l.since, l.body FROM tidemark_batch b JOIN logs l ON l.partition = b.part
 INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows) VALUES ('hand', 'logs', 'source=web', 0, 1, 1);
 INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows) VALUES ('hand', 'logs', 'source=web', 0, 4, 3);
 DELETE FROM logs WHERE since = 1;
--- ack ends it, in a statement of its own (a script that is written, then read); a second ack of the same batch is refused
+-- ack ends it, in a statement of its own (a script that is written, then read); a second ack of the same batch changes nothing, one of an unknown batch is refused
 .echo off
 .once ack.sql
 SELECT format('SELECT tidemark_ack(%d, ''by hand'', 17) IS NOT NULL;', batch) FROM tidemark_batch WHERE partition = 'source=web';
@@ -21,6 +21,7 @@ SELECT format('SELECT tidemark_ack(%d, ''by hand'', 17) IS NOT NULL;', batch) FR
 .read ack.sql
 SELECT partition, since, until, rows FROM tidemark_batch ORDER BY partition;
 .read ack.sql
+SELECT tidemark_ack(1000000);
 SELECT partition, kind, since, until, rows, bytes, object FROM tidemark_export_log ORDER BY id;
 SELECT partition, since, until, rows FROM tidemark_lag ORDER BY partition;
 -- a row that equals the open batch ends it
