@@ -13,8 +13,8 @@
 enum {
   CLAIM_MAX_ROWS = 1000000,
   CLAIM_MAX_BYTES = 256 << 20,
-  CLAIM_ENCODED_MAX = 8,     /* no format makes more bytes than that of a raw one (\u00XX is six, and the names of columns come to it) */
-  CLAIM_ENCODED_ROW_MAX = 64 /* nor more than that for a column of a row beside its value */
+  CLAIM_ENCODED_MAX = 8,       /* no format makes more bytes than that of a raw one: \u00XX is six */
+  CLAIM_ENCODED_VALUE_MAX = 32 /* nor more than that of any value beside it: a number's digits, quotes, a comma */
 };
 
 /* A claim of one partition at work. */
@@ -90,11 +90,38 @@ static enum tide_claim_outcome choose_rows(struct claim *claim, int64_t partitio
   return outcome;
 }
 
+static const char *column_name(const struct claim *claim, int column) {
+  switch (column) {
+  case TIDE_ENCODER_SINCE:
+    return tide_spec_hidden_name(TIDE_HIDDEN_SINCE);
+  case TIDE_ENCODER_PARTITION:
+    return tide_spec_hidden_name(TIDE_HIDDEN_PARTITION);
+  case TIDE_ENCODER_INGESTED_AT:
+    return tide_spec_hidden_name(TIDE_HIDDEN_INGESTED_AT);
+  default:
+    return claim->ds->spec->columns[column].name;
+  }
+}
+
+/* No format makes more bytes than that of a row beside its raw ones: the names of columns, and what comes from the partition's text. */
+static size_t row_bytes_max(const struct claim *claim) {
+  const struct tide_spec *spec = claim->ds->spec;
+  size_t most = 0;
+  for (size_t i = 0; i < claim->config->ncolumns; i++) {
+    const int column = claim->config->columns[i];
+    const bool of_partition =
+        column == TIDE_ENCODER_PARTITION || (column >= 0 && spec->columns[column].partition_at >= 0);
+    most += CLAIM_ENCODED_VALUE_MAX +
+            CLAIM_ENCODED_MAX * (strlen(column_name(claim, column)) + (of_partition ? text_size(claim) : 0));
+  }
+  return most;
+}
+
 /* How far max_bytes lets it go. Rows are encoded to see, unless they cannot come to so much. */
 static void choose_bytes(struct claim *claim, struct tide_err *err) {
   const int64_t max_bytes = claim->sink->max_bytes > 0 ? claim->sink->max_bytes : CLAIM_MAX_BYTES;
-  const double most = (double)claim->range.raw_bytes * CLAIM_ENCODED_MAX +
-                      (double)claim->range.rows * CLAIM_ENCODED_ROW_MAX * (double)claim->config->ncolumns;
+  const double most =
+      (double)claim->range.raw_bytes * CLAIM_ENCODED_MAX + (double)claim->range.rows * (double)row_bytes_max(claim);
   if (claim->config->format != NULL && most > (double)max_bytes)
     claim->range.until = tide_ship_measure(claim->ds, claim->config, text_of(claim), claim->watermark.since,
                                            claim->range.until, max_bytes, err);
@@ -130,19 +157,6 @@ static char *make_object(const struct claim *claim, struct tide_err *err) {
                   (long long)claim->watermark.since, (long long)claim->range.until, claim->ds->config.log_id,
                   claim->config->format->extension);
   return take_text(&name, err);
-}
-
-static const char *column_name(const struct claim *claim, int column) {
-  switch (column) {
-  case TIDE_ENCODER_SINCE:
-    return tide_spec_hidden_name(TIDE_HIDDEN_SINCE);
-  case TIDE_ENCODER_PARTITION:
-    return tide_spec_hidden_name(TIDE_HIDDEN_PARTITION);
-  case TIDE_ENCODER_INGESTED_AT:
-    return tide_spec_hidden_name(TIDE_HIDDEN_INGESTED_AT);
-  default:
-    return claim->ds->spec->columns[column].name;
-  }
 }
 
 /* The columns by name, so that one added later is not in this batch. */

@@ -37,7 +37,9 @@ void tide_idle_start(struct tide_idle *idle) {
 void tide_idle_note(struct tide_idle *idle, sqlite3 *db, const char *schema, struct tide_err *err) {
   struct tide_idle_file file = {0};
   void *files = idle->files;
-  if (!read_version(db, schema, &file.version, err) ||
+  if (sqlite3_stricmp(schema, "main") != 0 && sqlite3_stricmp(schema, "temp") != 0)
+    idle->useless = true;
+  if (idle->useless || !read_version(db, schema, &file.version, err) ||
       tide_grow(&files, &idle->files_cap, idle->nfiles + 1, sizeof *idle->files, err) != 0)
     return;
   idle->files = files;
@@ -47,6 +49,8 @@ void tide_idle_note(struct tide_idle *idle, sqlite3 *db, const char *schema, str
 }
 
 void tide_idle_remember(struct tide_idle *idle, const char *key, const char *json, size_t json_size, struct tide_err *err) {
+  if (idle->useless)
+    return;
   idle->key = tide_copy_string(key, err);
   idle->json = tide_copy_text(json, json_size, err);
   if (tide_err_is_set(err))

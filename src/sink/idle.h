@@ -1,5 +1,7 @@
 /* Remembers a call of tidemark_export that found nothing to do, so that the same call, on files that nobody wrote since, costs a look at their
- * data versions. A version is taken before the call looks at anything: a commit in between only makes the memory useless. All zero is empty. */
+ * data versions. A version is taken before the call looks at anything: a commit in between only makes the memory useless. All zero is empty.
+ *
+ * Versions count from when a file was opened: of one that can be detached and attached again, or another in its place, they say nothing. */
 #ifndef TIDE_SINK_IDLE_H
 #define TIDE_SINK_IDLE_H
 
@@ -21,6 +23,7 @@ struct tide_idle {
   struct tide_idle_file *files;
   size_t nfiles;
   size_t files_cap;
+  bool useless; /* the call looked at an attached file */
 };
 
 /* The answer of the same call when nothing has changed, else NULL. The memory keeps it. */

@@ -27,6 +27,8 @@ struct ticking {
   struct tide_dataset *ds;
   struct tide_tick *tick;
   int64_t newest;               /* the dataset's at the start */
+  int64_t log_id;               /* the log's last, likewise */
+  bool noted;                   /* that the sink has all up to newest */
   struct candidate *candidates; /* partitions with rows above what the sink has everywhere */
   size_t ncandidates;
   size_t candidates_cap;
@@ -71,15 +73,26 @@ static void report_failure(struct tide_tick *tick, const struct tide_batch_row *
   tide_buf_put_u8(&tick->failures, '}', err);
 }
 
-/* The batch stays, with the error on its row, for a later tick. */
+/* The batch stays, with the error on its row, for a later tick; unless it is another's by now, which is then all there is to tell: whatever
+ * went wrong may be the other's doing. */
 static void fail_batch(struct ticking *ticking, const struct tide_batch_row *row, const struct tide_err *failure,
                        struct tide_err *err) {
   const int64_t retry_at = tide_dataset_now_ms(ticking->ds) + retry_delay(row->attempts);
-  tide_batch_fail(ticking->runner->conn->db, ticking->runner->schema, row->batch, failure->msg, retry_at, err);
-  report_failure(ticking->tick, row, failure->msg, retry_at, err);
+  if (tide_batch_fail(ticking->runner->conn->db, ticking->runner->schema, row->batch, failure->msg, retry_at, err))
+    report_failure(ticking->tick, row, failure->msg, retry_at, err);
+  else
+    report_failure(ticking->tick, row, "the batch was taken over by another process, or given up, while it was shipped", 0, err);
 }
 
 /* ---- one batch ---- */
+
+/* Within a transaction. */
+static void note_caught_up(struct ticking *ticking, struct tide_err *err) {
+  if (!tide_err_is_set(err))
+    tide_sink_set_caught_up(ticking->runner->conn->db, ticking->runner->schema, ticking->sink, ticking->newest,
+                            ticking->log_id, err);
+  ticking->noted = true;
+}
 
 static void ack(struct ticking *ticking, const struct tide_batch_row *row, const struct tide_shipment *shipment,
                 bool catches_up, struct tide_err *err) {
@@ -95,8 +108,8 @@ static void ack(struct ticking *ticking, const struct tide_batch_row *row, const
   if (tide_err_is_set(err))
     return;
   tide_exportlog_ack(runner->conn->db, runner->schema, row, &log, err);
-  if (catches_up && !tide_err_is_set(err))
-    tide_sink_set_caught_up(runner->conn->db, runner->schema, ticking->sink, ticking->newest, err);
+  if (catches_up)
+    note_caught_up(ticking, err);
   tide_durable_end(&txn, err);
 }
 
@@ -188,6 +201,7 @@ static void find_candidates(struct ticking *ticking, struct tide_err *err) {
   struct tide_stats *stats =
       tide_err_is_set(err) ? NULL : tide_stats_open(ticking->ds, NULL, 0, ticking->sink->caught_up, err);
   ticking->newest = stats != NULL ? tide_dataset_last_since(ticking->ds) : 0;
+  ticking->log_id = tide_exportlog_last_id(ticking->runner->conn->db, ticking->runner->schema, err);
   while (stats != NULL && tide_stats_next(stats, &stat, err)) {
     void *candidates = ticking->candidates;
     if (tide_grow(&candidates, &ticking->candidates_cap, ticking->ncandidates + 1, sizeof *ticking->candidates, err) != 0)
@@ -241,6 +255,17 @@ static void export_new(struct ticking *ticking, struct tide_err *err) {
   }
 }
 
+/* The last partition may have had nothing left for a batch that notes it. A tick that wrote nothing goes without: it writes nothing. */
+static void note_at_the_end(struct ticking *ticking, struct tide_err *err) {
+  const struct tide_tick *tick = ticking->tick;
+  struct tide_durable txn;
+  if (ticking->noted || tick->batches == 0 || tick->failed > 0 || tick->waiting > 0 || tick->more || tide_err_is_set(err))
+    return;
+  tide_durable_begin_plain(ticking->runner->conn->db, ticking->runner->schema, &txn, err);
+  note_caught_up(ticking, err);
+  tide_durable_end(&txn, err);
+}
+
 /* ---- the calls ---- */
 
 static void tick_sink(struct ticking *ticking, struct tide_err *err) {
@@ -256,6 +281,7 @@ static void tick_sink(struct ticking *ticking, struct tide_err *err) {
   if (tide_sink_config_parse(ticking->ds->spec, sink->target, sink->format, sink->columns, sink->filter, sink->options,
                              &ticking->config, err) == 0)
     export_new(ticking, err);
+  note_at_the_end(ticking, err);
 }
 
 void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, struct tide_tick *ret_tick, struct tide_err *err) {

@@ -3,18 +3,22 @@
 #ifndef TIDE_STORE_DURABLE_H
 #define TIDE_STORE_DURABLE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 #include "base/sqlite.h"
 
 /* SQLITE_MISUSE with what to do when a statement or transaction of the connection is open on any schema. */
 void tide_durable_check_idle(sqlite3 *db, const char *what, struct tide_err *err);
 
-/* BEGIN IMMEDIATE with synchronous at EXTRA, so that the commit, and every commit before it, is on the disk when it returns. */
+/* BEGIN IMMEDIATE with synchronous at EXTRA, so that the commit, and every commit before it, is on the disk when it returns. On failure nothing is
+ * left to end, which tide_durable_end may do all the same. */
 struct tide_durable {
   sqlite3 *db;
   const char *schema;
   int synchronous; /* as it was; -1: unchanged */
-  int began;
+  bool began;
+  sqlite3_stmt *undo; /* rolls back when ROLLBACK cannot */
 };
 void tide_durable_begin(sqlite3 *db, const char *schema, struct tide_durable *ret_durable, struct tide_err *err);
 /* Commits, or rolls back when err is set (also by the commit), and puts synchronous back either way. */
@@ -26,7 +30,7 @@ void tide_durable_begin_plain(sqlite3 *db, const char *schema, struct tide_durab
 /* A unit of writes that also works inside a transaction and then follows it: BEGIN IMMEDIATE, or a savepoint. */
 struct tide_unit {
   struct tide_durable txn;
-  int nested;
+  bool nested;
 };
 void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct tide_unit *ret_unit, struct tide_err *err);
 void tide_unit_end(struct tide_unit *unit, struct tide_err *err);

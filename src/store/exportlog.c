@@ -27,6 +27,10 @@ struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partiti
   return watermark;
 }
 
+int64_t tide_exportlog_last_id(sqlite3 *db, const char *schema, struct tide_err *err) {
+  return tide_stmt_int(db, 0, err, "SELECT max(id) FROM \"%w\".tidemark_export_log", schema);
+}
+
 /* ---- batches ---- */
 
 sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t batch, const char *sink, const char *dataset,
@@ -133,12 +137,13 @@ bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t le
   return !tide_err_is_set(err) && sqlite3_changes(db) > 0;
 }
 
-void tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
+bool tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
                      struct tide_err *err) {
   tide_stmt_exec(db, err,
                  "UPDATE \"%w\".tidemark_batch SET attempts = attempts + 1, error = %Q, not_before = %lld, owner = NULL,"
                  " lease_until = NULL WHERE batch = %lld",
                  schema, message, (long long)not_before, (long long)batch);
+  return !tide_err_is_set(err) && sqlite3_changes(db) > 0;
 }
 
 /* ---- configs ---- */

@@ -22,6 +22,9 @@ sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, const char *schema, const char
 struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partition, size_t size, int64_t start,
                                          struct tide_err *err);
 
+/* The highest id of the log; 0: it is empty. */
+int64_t tide_exportlog_last_id(sqlite3 *db, const char *schema, struct tide_err *err);
+
 /* ---- batches ---- */
 
 /* A batch row. Strings are owned: tide_batch_row_clear. */
@@ -66,8 +69,8 @@ bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row
 /* Renews the lease. false, without an error, when the batch is no longer there under that number. */
 bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t lease_until, struct tide_err *err);
 
-/* Notes a failure and gives the batch free. */
-void tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
+/* Notes a failure and gives the batch free. false, without an error, when the batch is no longer there under that number. */
+bool tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
                      struct tide_err *err);
 
 /* What a batch's config freezes of its sink's row, in the row's own words. Strings are owned: tide_frozen_clear. */

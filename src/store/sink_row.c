@@ -105,8 +105,13 @@ char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, c
   return user;
 }
 
-void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since, struct tide_err *err) {
+void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since, int64_t log_id,
+                             struct tide_err *err) {
   tide_stmt_exec(db, err,
-                 "UPDATE \"%w\".tidemark_sink_state SET caught_up = %lld WHERE sink = %Q AND dataset = %Q AND caught_up < %lld",
-                 schema, (long long)since, sink->sink, sink->dataset, (long long)since);
+                 "UPDATE \"%w\".tidemark_sink_state SET caught_up = %lld WHERE sink = %Q AND dataset = %Q AND caught_up < %lld"
+                 " AND EXISTS(SELECT 1 FROM \"%w\".tidemark_sink s WHERE s.sink = %Q AND s.dataset = %Q AND start = %lld)"
+                 " AND NOT EXISTS(SELECT 1 FROM \"%w\".tidemark_export_log e WHERE id > %lld AND kind = 'rewind'"
+                 " AND e.sink = %Q AND e.dataset = %Q)",
+                 schema, (long long)since, sink->sink, sink->dataset, (long long)since, schema, sink->sink, sink->dataset,
+                 (long long)sink->start, schema, (long long)log_id, sink->sink, sink->dataset);
 }

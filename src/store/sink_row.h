@@ -40,7 +40,9 @@ sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const 
 char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *folder,
                             struct tide_err *err);
 
-/* Notes that the sink's log has every partition's rows up to a since. */
-void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since, struct tide_err *err);
+/* Notes that the sink's log has every partition's rows up to a since, as was so when its last row had the id log_id: a rewind that came after it, or
+ * another start, makes that untrue, and then nothing is noted. */
+void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since, int64_t log_id,
+                             struct tide_err *err);
 
 #endif

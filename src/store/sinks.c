@@ -98,6 +98,13 @@ static const char *const create_tables[] = {
   "tidemark_guard(NEW.sink, NEW.dataset, NEW.target, NEW.format, NEW.columns, NEW.filter, NEW.options, NEW.start,\n" \
   "    NEW.hold_age, NEW.max_delay)"
 
+/* An open batch that would not begin where its sink stands could never be acked. */
+#define STRANDED \
+  REFUSE("tidemark_sink: start does not change while a batch is open that begins there: ack it or delete it first", \
+         "EXISTS(SELECT 1 FROM tidemark_batch b WHERE sink = NEW.sink AND dataset = NEW.dataset\n" \
+         "      AND since IS NOT coalesce((SELECT until " LAST_ROW("b") "),\n" \
+         "        (SELECT start FROM tidemark_sink WHERE sink = NEW.sink AND dataset = NEW.dataset)))")
+
 static const char *const create_triggers[] = {
     "CREATE TRIGGER \"%w\".tidemark_sink_insert AFTER INSERT ON tidemark_sink BEGIN\n"
     "  INSERT INTO tidemark_sink_state(sink, dataset, folder, prefix)\n"
@@ -107,6 +114,7 @@ static const char *const create_triggers[] = {
     "      WHEN 'latest' THEN (SELECT last_since FROM tidemark_dataset WHERE dataset = NEW.dataset)\n"
     "      ELSE NEW.start END\n"
     "    WHERE sink = NEW.sink AND dataset = NEW.dataset AND typeof(start) <> 'integer';\n"
+    STRANDED
     "END",
 
     "CREATE TRIGGER \"%w\".tidemark_sink_key BEFORE UPDATE OF sink, dataset ON tidemark_sink\n"
@@ -122,6 +130,7 @@ static const char *const create_triggers[] = {
     "  UPDATE tidemark_sink SET start = CASE NEW.start WHEN 'earliest' THEN 0\n"
     "      ELSE (SELECT last_since FROM tidemark_dataset WHERE dataset = NEW.dataset) END\n"
     "    WHERE sink = NEW.sink AND dataset = NEW.dataset AND typeof(start) <> 'integer';\n"
+    STRANDED
     "END",
 
     "CREATE TRIGGER \"%w\".tidemark_sink_delete AFTER DELETE ON tidemark_sink BEGIN\n"
@@ -194,6 +203,7 @@ static const char *const create_triggers[] = {
     "    OR NEW.since IS NOT OLD.since OR NEW.until IS NOT OLD.until OR NEW.rows IS NOT OLD.rows\n"
     "    OR NEW.key IS NOT OLD.key OR NEW.object IS NOT OLD.object OR NEW.config IS NOT OLD.config\n"
     "    OR NEW.claimed_at IS NOT OLD.claimed_at OR NEW.batch < OLD.batch\n"
+    "    OR (NEW.batch > OLD.batch AND NEW.batch IN (SELECT batch FROM tidemark_batch))\n"
     "    OR (NEW.dataset IS NOT OLD.dataset AND NOT (" RENAMED("batch") ")) BEGIN\n"
     "  SELECT RAISE(ABORT, 'tidemark_batch: what a batch is does not change: delete it to give the claim up');\n"
     "END",

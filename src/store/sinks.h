@@ -4,7 +4,8 @@
  *   export log   ids are SQLite's; rows never change; the last row of a partition stays while the dataset does; a row's since is the until
  *                before it, or the sink's start; until is above since and not beyond the newest row; a row that crosses an open batch is
  *                refused, one that equals it ends it; a rewind goes down and has a reason
- *   batches      begin at the watermark, one at the most for a sink and partition; what is frozen does not change
+ *   batches      begin at the watermark, one at the most for a sink and partition; what is frozen does not change, and the start of a sink
+ *                does not move away from under one
  *   sinks        a bad row is refused by the virtual table tidemark_guard, which compiles and checks it
  *
  * Beside those: tidemark_registry(dataset), the datasets of this schema (a row there is what makes the log's last rows stay);
