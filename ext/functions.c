@@ -78,6 +78,8 @@ static void seal_in_unit(struct tide_dataset *ds, struct tide_seal_result *resul
   sqlite3 *db = ds->conn->db;
   const int64_t rowid = sqlite3_last_insert_rowid(db);
   tide_unit_begin(db, ds->schema, "tidemark_flush", &unit, err);
+  if (unit.nested && !tide_err_is_set(err))
+    tide_catalog_join_transaction(db, tide_dataset_names(ds), err);
   if (!tide_err_is_set(err))
     tide_seal_all(ds, result, err);
   tide_unit_end(&unit, err);

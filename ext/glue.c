@@ -99,11 +99,11 @@ void tide_glue_result(sqlite3_context *context, const struct tide_val *value) {
   case TIDE_VAL_REAL:
     sqlite3_result_double(context, value->r);
     break;
-  case TIDE_VAL_TEXT:
-    sqlite3_result_text64(context, value->p, value->n, SQLITE_TRANSIENT, SQLITE_UTF8);
+  case TIDE_VAL_TEXT: /* of no bytes, p may be NULL, which SQLite would take for an SQL NULL */
+    sqlite3_result_text64(context, value->n > 0 ? value->p : "", value->n, SQLITE_TRANSIENT, SQLITE_UTF8);
     break;
   case TIDE_VAL_BLOB:
-    sqlite3_result_blob64(context, value->p, value->n, SQLITE_TRANSIENT);
+    sqlite3_result_blob64(context, value->n > 0 ? value->p : "", value->n, SQLITE_TRANSIENT);
     break;
   default:
     sqlite3_result_null(context);

@@ -392,9 +392,10 @@ static int dataset_savepoint(sqlite3_vtab *base, int number) {
 }
 
 static int dataset_release(sqlite3_vtab *base, int number) {
-  (void)base;
   (void)number;
-  return SQLITE_OK;
+  struct tide_err err = {0};
+  tide_txn_release(vtab_of(base)->ds, &err);
+  return tide_glue_vtab_error(base, &err);
 }
 
 static int dataset_rollback_to(sqlite3_vtab *base, int number) {

@@ -74,30 +74,7 @@ void tide_scan_request_clear(struct tide_scan_request *request) {
   *request = (struct tide_scan_request){.empty = true};
 }
 
-/* above = max(above, since) and so on, within int64: since runs from 1. */
-static void at_least(struct tide_scan_request *request, double bound, bool bound_included) {
-  const double below = bound_included ? ceil(bound) - 1 : floor(bound);
-  if (below >= 9223372036854775807.0)
-    request->empty = true;
-  else if (below > (double)request->above)
-    request->above = (int64_t)below;
-}
-
-static void at_most(struct tide_scan_request *request, double bound, bool bound_included) {
-  const double top = bound_included ? floor(bound) : ceil(bound) - 1;
-  if (top < 1)
-    request->empty = true;
-  else if (top < 9223372036854775807.0 && top < (double)request->upto)
-    request->upto = (int64_t)top;
-}
-
-static void narrow_real(struct tide_scan_request *request, enum tide_op op, double bound) {
-  if (op == TIDE_OP_GT || op == TIDE_OP_GE || op == TIDE_OP_EQ || op == TIDE_OP_IS)
-    at_least(request, bound, op != TIDE_OP_GT);
-  if (op == TIDE_OP_LT || op == TIDE_OP_LE || op == TIDE_OP_EQ || op == TIDE_OP_IS)
-    at_most(request, bound, op != TIDE_OP_LT);
-}
-
+/* above = max(above, since) and so on: since runs from 1. */
 static void narrow_int(struct tide_scan_request *request, enum tide_op op, int64_t bound) {
   const bool equal = op == TIDE_OP_EQ || op == TIDE_OP_IS;
   if (op == TIDE_OP_GT || op == TIDE_OP_GE || equal) {
@@ -110,6 +87,24 @@ static void narrow_int(struct tide_scan_request *request, enum tide_op op, int64
     if (upto < request->upto)
       request->upto = upto;
   }
+}
+
+/* As a comparison with the whole number below it, for reals above 2^53 have no room for a step of one. */
+static void narrow_real(struct tide_scan_request *request, enum tide_op op, double bound) {
+  const bool wants_above = op == TIDE_OP_GT || op == TIDE_OP_GE;
+  const bool wants_below = op == TIDE_OP_LT || op == TIDE_OP_LE;
+  if (bound >= 9223372036854775808.0 || bound < -9223372036854775808.0) {
+    if (bound > 0 ? !wants_below : !wants_above)
+      request->empty = true;
+    return;
+  }
+  const int64_t whole = (int64_t)floor(bound);
+  if ((double)whole == bound)
+    narrow_int(request, op, whole);
+  else if (wants_above || wants_below)
+    narrow_int(request, wants_above ? TIDE_OP_GT : TIDE_OP_LE, whole);
+  else
+    request->empty = true;
 }
 
 void tide_scan_request_since(struct tide_scan_request *request, enum tide_op op, const struct tide_val *value) {

@@ -14,8 +14,9 @@ struct tide_scan {
   size_t next_partition;
   struct tide_stream **streams; /* unordered: one; ordered: a heap of those with rows left, the lowest since on top */
   size_t nstreams;
-  size_t row; /* of streams[0]'s frame: the row at hand (unordered); each ordered stream keeps its own in `first` */
-  bool started;
+  size_t row; /* of streams[0]'s frame: the row at hand (in turn); each merged stream keeps its own in `first` */
+  bool merged;
+  bool started; /* the merge */
 };
 
 /* ---- which partitions ---- */
@@ -95,6 +96,7 @@ struct tide_scan *tide_scan_open(struct tide_dataset *ds, struct tide_scan_reque
     shared->request.empty = true;
   if (!shared->request.empty && !tide_err_is_set(err))
     find_partitions(scan, err);
+  scan->merged = shared->request.ordered && scan->npartitions > 1;
   if (tide_err_is_set(err)) {
     tide_scan_close(scan);
     return NULL;
@@ -138,7 +140,7 @@ static bool next_frame(struct tide_scan *scan, struct tide_err *err) {
   if (scan->nstreams == 0 && (scan->npartitions == 0 || add_stream(scan, err) == NULL))
     return false;
   struct tide_stream *stream = scan->streams[0];
-  if (scan->next_partition > 0 && tide_stream_next_frame(stream, err))
+  if (stream->partition != 0 && tide_stream_next_frame(stream, err))
     return true;
   while (!tide_err_is_set(err) && scan->next_partition < scan->npartitions) {
     if (tide_stream_start(stream, scan->partitions[scan->next_partition++], err) && tide_stream_next_frame(stream, err))
@@ -166,7 +168,40 @@ static bool next_in_turn(struct tide_scan *scan, struct tide_err *err) {
   }
 }
 
+/* Of the partitions still to come, those that are there. */
+static void keep_partitions(struct tide_scan *scan, struct tide_err *err) {
+  int64_t *before = scan->partitions;
+  const size_t nbefore = scan->npartitions;
+  scan->partitions = NULL;
+  scan->npartitions = scan->partitions_cap = 0;
+  find_partitions(scan, err);
+  size_t kept = 0;
+  for (size_t i = 0, at = scan->next_partition; i < scan->npartitions; i++) {
+    while (at < nbefore && before[at] < scan->partitions[i])
+      at++;
+    if (at < nbefore && before[at] == scan->partitions[i])
+      scan->partitions[kept++] = scan->partitions[i];
+  }
+  scan->npartitions = kept;
+  scan->next_partition = 0;
+  tide_free(before);
+}
+
+/* In turn: goes on behind `pos` of the partition at hand. */
+static void look_again(struct tide_scan *scan, int64_t pos, struct tide_err *err) {
+  tide_dataset_refresh(scan->shared.ds, err);
+  keep_partitions(scan, err);
+  if (scan->nstreams > 0)
+    tide_stream_again(scan->streams[0], pos, err);
+}
+
+static bool has_moved(const struct tide_scan *scan) {
+  return scan->shared.epoch != scan->shared.ds->epoch && !scan->shared.request.empty;
+}
+
 bool tide_scan_next_frame(struct tide_scan *scan, struct tide_scan_frame *ret_frame, struct tide_err *err) {
+  if (has_moved(scan))
+    look_again(scan, scan->nstreams > 0 ? scan->streams[0]->pos : 0, err);
   if (!next_frame(scan, err))
     return false;
   const struct tide_stream *stream = scan->streams[0];
@@ -214,6 +249,12 @@ static void sift_down(struct tide_scan *scan, size_t at) {
   }
 }
 
+static bool heapify(struct tide_scan *scan, struct tide_err *err) {
+  for (size_t i = scan->nstreams / 2; i > 0 && !tide_err_is_set(err); i--)
+    sift_down(scan, i - 1);
+  return !tide_err_is_set(err) && scan->nstreams > 0;
+}
+
 static void drop_stream(struct tide_scan *scan, size_t at) {
   tide_stream_clear(scan->streams[at]);
   tide_free(scan->streams[at]);
@@ -226,8 +267,7 @@ static void start_merge(struct tide_scan *scan, struct tide_err *err) {
     if (stream != NULL && (!tide_stream_start(stream, scan->partitions[i], err) || !settle(stream, err)))
       drop_stream(scan, scan->nstreams - 1);
   }
-  for (size_t i = scan->nstreams / 2; i > 0 && !tide_err_is_set(err); i--)
-    sift_down(scan, i - 1);
+  heapify(scan, err);
 }
 
 static bool next_merged(struct tide_scan *scan, struct tide_err *err) {
@@ -247,10 +287,33 @@ static bool next_merged(struct tide_scan *scan, struct tide_err *err) {
   return !tide_err_is_set(err) && scan->nstreams > 0;
 }
 
+/* Merged: the top stream goes on behind its row, which was given; the others with theirs, which were not. */
+static bool merge_again(struct tide_scan *scan, struct tide_err *err) {
+  struct tide_stream_shared *shared = &scan->shared;
+  tide_dataset_refresh(shared->ds, err);
+  tide_stream_shared_look(shared, 0, err);
+  for (size_t i = scan->nstreams; i > 0 && !tide_err_is_set(err); i--) {
+    struct tide_stream *stream = scan->streams[i - 1];
+    tide_stream_again(stream, top_since(stream) - (i > 1), err);
+    if (!settle(stream, err))
+      drop_stream(scan, i - 1);
+  }
+  return heapify(scan, err);
+}
+
+static int64_t since_at_hand(const struct tide_scan *scan) {
+  const struct tide_stream *stream = scan->streams[0];
+  return scan->row < stream->end ? stream->batch.since[scan->row] : stream->pos;
+}
+
 bool tide_scan_next(struct tide_scan *scan, struct tide_err *err) {
   if (scan->shared.request.empty)
     return false;
-  return scan->shared.request.ordered && scan->npartitions > 1 ? next_merged(scan, err) : next_in_turn(scan, err);
+  if (has_moved(scan) && scan->started)
+    return merge_again(scan, err);
+  if (has_moved(scan))
+    look_again(scan, scan->nstreams > 0 ? since_at_hand(scan) : 0, err);
+  return scan->merged ? next_merged(scan, err) : next_in_turn(scan, err);
 }
 
 /* ---- the row at hand ---- */

@@ -53,13 +53,15 @@ static void mark_live(struct seal *seal, struct tide_err *err) {
     return;
   seal->live = live;
   memset(seal->live, 1, seal->gathered.rows);
-  if (seal->gathered.rows > 0 && seal->gathered.since[0] <= seal->ds->deleted_max)
+  if (seal->gathered.since[0] <= seal->ds->deleted_max)
     tide_deleted_mark(seal->deleted_stmt, &seal->gathered, seal->live, err);
 }
 
 /* Moves the gathered rows that are not deleted into segments. */
 static void take_gathered(struct seal *seal, struct tide_err *err) {
   struct tide_batch *rows = &seal->gathered;
+  if (rows->rows == 0)
+    return;
   mark_live(seal, err);
   for (size_t row = 0; row < rows->rows && !tide_err_is_set(err); row++) {
     if (!seal->live[row])
@@ -70,7 +72,7 @@ static void take_gathered(struct seal *seal, struct tide_err *err) {
     if (segment_is_full(seal))
       write_segment(seal, err);
   }
-  if (rows->rows > 0 && !tide_err_is_set(err)) {
+  if (!tide_err_is_set(err)) {
     if (seal->written == 0)
       seal->first_since = rows->since[0];
     seal->last_since = rows->since[rows->rows - 1];

@@ -285,21 +285,19 @@ static bool next_tail_frame(struct tide_stream *stream, struct tide_err *err) {
   return false;
 }
 
-/* When rows have moved from the tail to segments since it was looked at: what is above pos is found again, wherever it is. */
-static void look_again(struct tide_stream *stream, struct tide_err *err) {
-  struct tide_stream_shared *shared = stream->shared;
-  if (shared->epoch != shared->ds->epoch) {
-    tide_dataset_refresh(shared->ds, err);
-    tide_stream_shared_look(shared, shared->request.partition != NULL ? stream->partition : 0, err);
-  }
-  if (stream->epoch != shared->epoch) {
-    stream->epoch = shared->epoch;
-    stream->in_tail = false;
-  }
+void tide_stream_again(struct tide_stream *stream, int64_t pos, struct tide_err *err) {
+  const struct tide_stream_shared *shared = stream->shared;
+  close_segment(stream);
+  tide_chunk_reader_close(&stream->reader);
+  stream->in_tail = false;
+  stream->first = stream->end = 0;
+  const int64_t id = tide_catalog_partition_find(shared->ds->conn->db, tide_dataset_names(shared->ds),
+                                                 stream->text.len > 0 ? (const char *)stream->text.data : "",
+                                                 stream->text.len, err);
+  stream->pos = id == stream->partition ? pos : INT64_MAX;
 }
 
 bool tide_stream_next_frame(struct tide_stream *stream, struct tide_err *err) {
-  look_again(stream, err);
   if (tide_err_is_set(err) || stream->pos >= stream->shared->request.upto)
     return false;
   if (!stream->in_tail && next_segment_frame(stream, err))

@@ -32,8 +32,7 @@ struct tide_stream {
   struct tide_buf text;
   struct tide_val values[TIDE_SPEC_PARTITION_MAX];
   struct tide_buf value_bytes;
-  int64_t pos;   /* rows at or below it are done */
-  int64_t epoch; /* the shared one when the place in the tail was found */
+  int64_t pos; /* rows at or below it are done */
   bool in_tail;
   size_t tail_at;
   struct tide_segment *segment; /* open, frames from `frame` on are still to be read */
@@ -57,6 +56,10 @@ bool tide_stream_start(struct tide_stream *stream, int64_t partition, struct tid
 
 /* Loads the next frame that has rows in range: false at the end and on error. */
 bool tide_stream_next_frame(struct tide_stream *stream, struct tide_err *err);
+
+/* Forgets the frame at hand and finds anew what is above pos, wherever that is now; nothing when a rollback took the partition. Look with
+ * tide_stream_shared_look first. */
+void tide_stream_again(struct tide_stream *stream, int64_t pos, struct tide_err *err);
 
 /* Decodes a column of the frame at hand, once; spec->ncolumns: ingested_at. */
 int tide_stream_decode(struct tide_stream *stream, size_t column, struct tide_err *err);

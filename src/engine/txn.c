@@ -145,21 +145,42 @@ static void check_not_failed(const struct tide_dataset *ds, struct tide_err *err
     tide_err_set(err, SQLITE_ABORT, "an earlier write to dataset %s failed midway: roll the transaction back", ds->name);
 }
 
-void tide_txn_flush(struct tide_dataset *ds, struct tide_err *err) {
+/* Makes changes() say again what it said. */
+static void restore_changes(struct tide_dataset *ds, int changes, struct tide_err *err) {
+  if (!ds->txn.alone && sqlite3_changes(ds->conn->db) != changes && !tide_err_is_set(err))
+    tide_catalog_restore_changes(ds->conn->db, tide_dataset_names(ds), changes, err);
+}
+
+/* More changes than one are those of a statement that ended in tide_txn_release, after which nothing is left to flush: what is flushed then is
+ * of a statement that still runs, which will say itself what it changed. */
+static void flush(struct tide_dataset *ds, size_t seal_at, struct tide_err *err) {
+  const int changes = sqlite3_changes(ds->conn->db);
   check_not_failed(ds, err);
   tide_erase_flush(ds, err);
   if (ds->txn.bytes > 0 && !tide_err_is_set(err))
-    flush_runs(ds, SIZE_MAX, err);
+    flush_runs(ds, seal_at, err);
+  if (changes <= 1)
+    restore_changes(ds, changes, err);
+}
+
+void tide_txn_flush(struct tide_dataset *ds, struct tide_err *err) {
+  flush(ds, SIZE_MAX, err);
+}
+
+void tide_txn_release(struct tide_dataset *ds, struct tide_err *err) {
+  flush(ds, TIDE_TXN_DIRECT_BYTES, err);
 }
 
 void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err) {
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
+  const int changes = sqlite3_changes(ds->conn->db);
   check_not_failed(ds, err);
   tide_erase_flush(ds, err);
   if (ds->txn.bytes > 0 && !tide_err_is_set(err))
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
   if (ds->txn.first_since > 0 && ds->spec->autoflush && !tide_err_is_set(err))
     tide_seal_due(ds, ds->txn.first_since, err);
+  restore_changes(ds, changes, err);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
   tide_erase_drop(&ds->txn.erase);
 }
@@ -227,6 +248,7 @@ void tide_txn_begin(struct tide_dataset *ds) {
   if (ds->txn.open)
     return;
   ds->txn.open = true;
+  ds->txn.alone = sqlite3_get_autocommit(ds->conn->db);
   ds->txn.counters_known = false;
   ds->txn.first_since = 0;
 }
@@ -243,9 +265,11 @@ void tide_txn_rolled_back(struct tide_dataset *ds) {
 
 void tide_txn_rolled_back_to(struct tide_dataset *ds) {
   const bool open = ds->txn.open;
+  const bool alone = ds->txn.alone;
   const int64_t first_since = ds->txn.first_since;
   tide_txn_rolled_back(ds);
   ds->txn.open = open;
+  ds->txn.alone = alone;
   ds->txn.first_since = first_since;
 }
 
@@ -254,6 +278,7 @@ void tide_txn_drop(struct tide_txn *txn) {
   tide_buf_clear(&txn->key);
   tide_erase_drop(&txn->erase);
   txn->open = false;
+  txn->alone = false;
   txn->counters_known = false;
   txn->failed = false;
   txn->first_since = 0;

@@ -37,6 +37,7 @@ enum { TIDE_TXN_BUCKETS = 256 };
 
 struct tide_txn {
   bool open;
+  bool alone; /* one statement's own transaction: SQLite sets changes() after it, whatever ours set */
   bool counters_known;
   bool failed; /* a flush or seal broke off midway: only a rollback is left */
   int64_t first_since; /* the lowest since it may have written */
@@ -59,6 +60,10 @@ int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int6
 /* Puts what is in memory into the shadow tables. Restores last_insert_rowid. Nothing to do when nothing is there. An error midway leaves
  * the transaction failed: what was written cannot be told apart any more, so savepoints and the commit are refused until a rollback. */
 void tide_txn_flush(struct tide_dataset *ds, struct tide_err *err);
+
+/* A statement of an open transaction is done, or a savepoint is released: flushes, what is due into segments. Done here, changes() stays that of
+ * the statement, which SQLite sets after it. */
+void tide_txn_release(struct tide_dataset *ds, struct tide_err *err);
 
 /* Before the commit: flush, then seal by the rules of autoflush. */
 void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err);

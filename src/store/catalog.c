@@ -347,3 +347,15 @@ void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t pa
                                                    " AND last_since = %lld",
                    names.schema, names.dataset, (long long)n, (long long)partition, (long long)segment_last);
 }
+
+void tide_catalog_restore_changes(sqlite3 *db, struct tide_names names, int64_t n, struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "WITH RECURSIVE n(i) AS (SELECT 1 WHERE %lld > 0 UNION ALL SELECT i + 1 FROM n WHERE i < %lld)"
+                 " INSERT INTO " TIDE_TABLE("config") "(key, value) SELECT 'format', %d FROM n WHERE true"
+                                                     " ON CONFLICT(key) DO UPDATE SET value = value",
+                 (long long)n, (long long)n, names.schema, names.dataset, TIDE_CATALOG_FORMAT);
+}
+
+void tide_catalog_join_transaction(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  tide_stmt_exec(db, err, "DELETE FROM \"%w\".\"%w\" WHERE false", names.schema, names.dataset);
+}

@@ -112,6 +112,12 @@ struct tide_segment_totals {
 void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t partition, struct tide_segment_totals *ret_totals,
                                  struct tide_err *err);
 
+/* Makes changes() say n again after our own statements: SQLite has no other way than to change n rows. */
+void tide_catalog_restore_changes(sqlite3 *db, struct tide_names names, int64_t n, struct tide_err *err);
+
+/* Makes the dataset's virtual table part of the open transaction, so that it hears of savepoints and rollbacks. */
+void tide_catalog_join_transaction(sqlite3 *db, struct tide_names names, struct tide_err *err);
+
 /* Counts n more deleted rows in a segment (last_since 0: none, the rows lie in the tail) and in its partition. */
 void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last, int64_t n,
                                 struct tide_err *err);
