@@ -139,7 +139,7 @@ START_TEST(keeps_what_an_ordinary_table_gives) {
   fill(&batch);
   for (size_t i = 0; i < sizeof expressions / sizeof *expressions; i++) {
     struct tide_err err = {0};
-    uint8_t keep[ROWS] = {9, 9, 9, 9, 9}, expected[ROWS];
+    uint8_t keep[ROWS] = {1, 1, 1, 1, 1}, expected[ROWS];
     char *qualified = NULL;
     struct tide_filter *filter = tide_filter_create(&spec, expressions[i], &err);
     assert_ok(err);
@@ -161,7 +161,7 @@ START_TEST(filter_runs_on_any_number_of_batches) {
   fill(&batch);
   struct tide_filter *filter = tide_filter_create(&spec, "level = 'warn' OR since = 1", &err);
   for (int i = 0; i < 3; i++) {
-    uint8_t keep[ROWS] = {9, 9, 9, 9, 9};
+    uint8_t keep[ROWS] = {1, 1, 1, 1, 1};
     run(filter, &batch, keep, &err);
     assert_ok(err);
     ck_assert_int_eq(memcmp(keep, (const uint8_t[]){1, 0, 0, 0, 1}, ROWS), 0);
@@ -399,7 +399,7 @@ static int automatic(sqlite3 *db, char **message, const struct sqlite3_api_routi
 START_TEST(functions_of_the_host_are_refused) {
   struct tide_err err = {0};
   struct tide_batch batch;
-  uint8_t keep[ROWS];
+  uint8_t keep[ROWS] = {1, 1, 1, 1, 1};
   fill(&batch);
   sqlite3_auto_extension((void (*)(void))automatic);
   expect_refused("upper(level) = 'HOST'", "uses function upper(), which this process has replaced by one of its own");
@@ -421,7 +421,7 @@ END_TEST
 START_TEST(failing_row_is_named) {
   struct tide_err err = {0};
   struct tide_batch batch;
-  uint8_t keep[ROWS];
+  uint8_t keep[ROWS] = {1, 1, 1, 1, 1};
   fill(&batch);
   struct tide_filter *filter =
       tide_filter_create(&spec, "abs(\"select\" - 1) >= 0 AND abs(-\"select\" - 1) >= 0", &err);
@@ -431,14 +431,36 @@ START_TEST(failing_row_is_named) {
                    "filter \"abs(\"select\" - 1) >= 0 AND abs(-\"select\" - 1) >= 0\" fails on the row with since 5: "
                    "integer overflow");
   tide_err_clear(&err);
+  memset(keep, 1, ROWS);
   run(filter, &batch, keep, &err); /* and is still of use */
   ck_assert(tide_err_is_set(&err));
   tide_filter_destroy(filter);
 
   tide_err_clear(&err);
   filter = tide_filter_create(&spec, "json_extract(level, '$.a') = 1", &err);
+  memset(keep, 1, ROWS);
   run(filter, &batch, keep, &err);
   ck_assert_str_eq(err.msg, "filter \"json_extract(level, '$.a') = 1\" fails on the row with since 1: malformed JSON");
+  tide_filter_destroy(filter);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+/* Rows that were deleted, or lie outside a range: what they hold cannot hold up the others. */
+START_TEST(rows_left_out_are_not_looked_at) {
+  struct tide_err err = {0};
+  struct tide_batch batch;
+  uint8_t keep[ROWS] = {0, 1, 1, 1, 0}; /* the last would overflow */
+  fill(&batch);
+  struct tide_filter *filter = tide_filter_create(&spec, "abs(-\"select\" - 1) >= 0 AND level IS NOT ''", &err);
+  assert_ok(err);
+  run(filter, &batch, keep, &err);
+  assert_ok(err);
+  ck_assert_int_eq(memcmp(keep, (const uint8_t[]){0, 0, 1, 0, 0}, ROWS), 0);
+  memset(keep, 0, ROWS);
+  run(filter, &batch, keep, &err);
+  assert_ok(err);
+  ck_assert_int_eq(memcmp(keep, (const uint8_t[]){0, 0, 0, 0, 0}, ROWS), 0);
   tide_filter_destroy(filter);
   tide_batch_clear(&batch);
 }
@@ -448,7 +470,7 @@ END_TEST
 START_TEST(terms_are_tested_as_written) {
   struct tide_err err = {0};
   struct tide_batch batch;
-  uint8_t keep[ROWS] = {9, 9, 9, 9, 9};
+  uint8_t keep[ROWS] = {1, 1, 1, 1, 1};
   fill(&batch);
   struct tide_filter *filter = tide_filter_create(&spec, "json_valid(level) AND level ->> 'a' = 1", &err);
   run(filter, &batch, keep, &err);
@@ -471,6 +493,7 @@ int main(void) {
                                 one_expression_stays_one,
                                 functions_of_the_host_are_refused,
                                 failing_row_is_named,
+                                rows_left_out_are_not_looked_at,
                                 terms_are_tested_as_written,
                                 NULL};
   return unit_main("filter", tests);

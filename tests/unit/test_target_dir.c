@@ -183,6 +183,19 @@ START_TEST(existing_object_is_never_replaced) {
 }
 END_TEST
 
+/* A folder may hold a million objects: a first try has left nothing, so nothing is looked for. */
+START_TEST(first_try_does_not_look_for_leftovers) {
+  struct tide_err err = {0};
+  struct tide_target *target = open_target();
+  mkdir(below("d"), 0755);
+  make_file("d/.1-2.x.3.tmp", "older token");
+  target->methods->begin(target, "d/1-2.x", 7, false, &err);
+  assert_ok(err);
+  ck_assert(exists("d/.1-2.x.3.tmp"));
+  tide_target_destroy(target);
+}
+END_TEST
+
 START_TEST(leftovers_of_the_same_name_are_removed) {
   struct tide_err err = {0};
   struct tide_target *target = open_target();
@@ -565,6 +578,7 @@ int main(void) {
                                 big_and_small_writes_keep_their_order,
                                 existing_object_is_never_replaced,
                                 leftovers_of_the_same_name_are_removed,
+                                first_try_does_not_look_for_leftovers,
                                 abort_leaves_nothing,
                                 no_descriptor_is_left_open,
                                 missing_root_is_not_created,

@@ -11,7 +11,7 @@
 static inline int unit_main(const char *name, const TTest *const *tests) {
   Suite *suite = suite_create(name);
   TCase *tcase = tcase_create(name);
-  tcase_set_timeout(tcase, 120);
+  tcase_set_timeout(tcase, getenv("TIDE_TEST_LONG") != NULL ? 3600 : 120);
   for (size_t i = 0; tests[i] != NULL; i++)
     tcase_add_test(tcase, tests[i]);
   suite_add_tcase(suite, tcase);
