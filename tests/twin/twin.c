@@ -273,6 +273,8 @@ static void step_delete(struct world *world, struct pair *pair, bool many) {
   if (many || one_in(5))
     where = sqlite3_mprintf("since <= (SELECT max(since) FROM @T) - %d", (int)pick(300));
   else if (one_in(4))
+    where = sqlite3_mprintf("since = %d", (int)pick(world->rows + 20));
+  else if (one_in(4))
     where = sqlite3_mprintf("since IN (SELECT since FROM @T ORDER BY since DESC LIMIT %d)", (int)pick(20));
   else
     where = one_in(15) ? sqlite3_mprintf("1") : gen_where(world, "");
@@ -354,8 +356,10 @@ static void step_vacuum(struct world *world, struct pair *pair) {
   compare_codes(world, pair, log, twin, sql);
   sqlite3_set_last_insert_rowid(pair->log, 0);
   sqlite3_set_last_insert_rowid(pair->twin, 0);
-  for (size_t i = 0; i < world->npairs; i++)
-    world_connect(world, &world->pairs[i]);
+  for (size_t i = 0; i < world->npairs && log == SQLITE_OK; i++) {
+    if (sqlite3_get_autocommit(world->pairs[i].log))
+      world_connect(world, &world->pairs[i]);
+  }
   sqlite3_free(sql);
 }
 
