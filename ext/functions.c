@@ -26,8 +26,8 @@ struct functions {
   struct tide_conn *conn;
   char owner[OWNER_SIZE]; /* process and connection: another connection of the process is another owner */
   struct tide_idle idle;  /* of the last tidemark_export */
-  int64_t acked;          /* the last batch that tidemark_ack ended here, and what it answered: some hosts run a statement twice */
-  char *acked_json;
+  int64_t acked; /* the last batch that tidemark_ack ended here: some hosts run a statement twice */
+  char *acked_json; /* what it answered */
 };
 
 static void unref_functions(void *data) {
@@ -163,7 +163,8 @@ static void parse_option(struct export_call *call, const char *text, struct tide
   } else if (call->sink == NULL) {
     call->sink = text;
   } else {
-    tide_err_set(err, SQLITE_ERROR, "tidemark_export: \"%s\" is not a sink or one of 'now', 'dataset=d', 'max_batches=n'", text);
+    tide_err_set(err, SQLITE_ERROR,
+                 "tidemark_export: \"%s\" is not a sink or one of 'now', 'dataset=d', 'max_batches=n'", text);
   }
 }
 
@@ -184,7 +185,8 @@ static void put_tick(struct tide_buf *json, const struct tide_tick *tick, struct
                   "\"batches\":%lld,\"rows\":%lld,\"skipped\":%lld,\"altered\":%lld,\"bytes\":%lld,\"failed\":%lld,"
                   "\"waiting\":%lld,\"more\":%s",
                   (long long)tick->batches, (long long)tick->rows, (long long)tick->skipped, (long long)tick->altered,
-                  (long long)tick->bytes, (long long)tick->failed, (long long)tick->waiting, tick->more ? "true" : "false");
+                  (long long)tick->bytes, (long long)tick->failed, (long long)tick->waiting,
+                  tick->more ? "true" : "false");
 }
 
 static void add_tick(struct tide_tick *total, const struct tide_tick *tick) {
@@ -198,7 +200,8 @@ static void add_tick(struct tide_tick *total, const struct tide_tick *tick) {
   total->more = total->more || tick->more;
 }
 
-static void export_sink(struct export_call *call, struct tide_runner *runner, const struct tide_sink *sink, struct tide_err *err) {
+static void export_sink(struct export_call *call, struct tide_runner *runner, const struct tide_sink *sink,
+                        struct tide_err *err) {
   struct tide_tick tick = {0};
   if (strcmp(sink->state, "active") == 0)
     tide_runner_tick(runner, sink, &tick, err);
@@ -224,7 +227,10 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
   struct tide_sink sink;
   size_t count = 0;
   size_t cap = 0;
-  struct tide_runner runner = {.conn = conn, .schema = schema, .owner = call->functions->owner, .now = call->now,
+  struct tide_runner runner = {.conn = conn,
+                               .schema = schema,
+                               .owner = call->functions->owner,
+                               .now = call->now,
                                .batches_left = call->batches_left};
   sqlite3_stmt *stmt = tide_sinks_has_any(conn->db, schema, err)
                            ? tide_sink_prepare(conn->db, schema, call->sink, call->dataset, err)
@@ -243,9 +249,10 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
   sqlite3_finalize(stmt);
   for (size_t i = 0; i < count; i++) {
     if (!tide_err_is_set(err) && sinks[i].target == NULL && call->sink != NULL)
-      tide_err_set(err, SQLITE_ERROR, "sink %s has no target: drive it with SQL, or with tidemark_claim and tidemark_ack",
-                   sinks[i].sink);
-    if (!tide_err_is_set(err) && sinks[i].target != NULL && (call->sink != NULL || strcmp(sinks[i].state, "active") == 0)) {
+      tide_err_set(err, SQLITE_ERROR,
+                   "sink %s has no target: drive it with SQL, or with tidemark_claim and tidemark_ack", sinks[i].sink);
+    if (!tide_err_is_set(err) && sinks[i].target != NULL &&
+        (call->sink != NULL || strcmp(sinks[i].state, "active") == 0)) {
       call->found++;
       export_sink(call, &runner, &sinks[i], err);
     }
@@ -316,7 +323,8 @@ struct claim_call {
 static void claim_schema(void *data, const char *schema, struct tide_err *err) {
   struct claim_call *call = data;
   struct tide_sink sink;
-  struct tide_runner runner = {.conn = call->functions->conn, .schema = schema, .owner = call->functions->owner, .now = false};
+  struct tide_runner runner = {
+      .conn = call->functions->conn, .schema = schema, .owner = call->functions->owner, .now = false};
   sqlite3_stmt *stmt = tide_sink_prepare(call->functions->conn->db, schema, call->sink, call->dataset, err);
   const bool found = tide_sink_next(stmt, &sink, err);
   sqlite3_finalize(stmt);
@@ -375,7 +383,8 @@ static void ack_schema(void *data, const char *schema, struct tide_err *err) {
   if (call->found++ > 0)
     tide_err_set(err, SQLITE_ERROR, "batch %lld is open in several attached databases", (long long)call->batch);
   else if (row.object != NULL)
-    tide_err_set(err, SQLITE_ERROR, "batch %lld belongs to sink %s, which has a target: tidemark_export ships and acks it",
+    tide_err_set(err, SQLITE_ERROR,
+                 "batch %lld belongs to sink %s, which has a target: tidemark_export ships and acks it",
                  (long long)row.batch, row.sink);
   else
     tide_runner_ack(&runner, &row, call->object, call->bytes, &log, err);
@@ -416,9 +425,10 @@ static void ack(sqlite3_context *context, int argc, sqlite3_value **argv) {
   if (call.found == 0 && !tide_err_is_set(&err) && call.functions->acked == call.batch)
     tide_buf_put_string(&json, call.functions->acked_json, &err);
   else if (call.found == 0)
-    tide_err_set(&err, SQLITE_ERROR,
-                 "batch %lld is not open: it was acked, given up, or taken over under another number (see tidemark_batch)",
-                 (long long)call.batch);
+    tide_err_set(
+        &err, SQLITE_ERROR,
+        "batch %lld is not open: it was acked, given up, or taken over under another number (see tidemark_batch)",
+        (long long)call.batch);
   else if (!tide_err_is_set(&err))
     remember_ack(call.functions, call.batch, &json);
   finish(context, &json, &err);
@@ -453,8 +463,8 @@ int tide_functions_register(struct tide_conn *conn) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     for (int argc = all[i].argc_min; argc <= all[i].argc_max && rc == SQLITE_OK; argc++) {
       functions->refs++; /* given back by SQLite, also when it refuses */
-      rc = sqlite3_create_function_v2(conn->db, all[i].name, argc, SQLITE_UTF8 | all[i].flags, functions, all[i].function,
-                                      NULL, NULL, unref_functions);
+      rc = sqlite3_create_function_v2(conn->db, all[i].name, argc, SQLITE_UTF8 | all[i].flags, functions,
+                                      all[i].function, NULL, NULL, unref_functions);
     }
   }
   unref_functions(functions);

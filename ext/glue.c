@@ -67,8 +67,8 @@ static struct tide_val apply_affinity(sqlite3_value *value, uint8_t stored_type)
   }
 }
 
-int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, const char *dataset, struct tide_val *ret_value,
-                     struct tide_err *err) {
+int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, const char *dataset,
+                     struct tide_val *ret_value, struct tide_err *err) {
   const uint8_t wanted = tide_spec_stored_type(column->type);
   if (sqlite3_value_type(value) == SQLITE_NULL) {
     if (column->not_null)
@@ -80,8 +80,8 @@ int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, con
   if ((val.type == TIDE_VAL_TEXT || val.type == TIDE_VAL_BLOB) && val.p == NULL && val.n > 0)
     tide_err_nomem(err);
   else if (wanted != TIDE_VAL_NULL && val.type != wanted)
-    tide_err_set(err, SQLITE_CONSTRAINT_DATATYPE, "cannot store %s value in %s column %s.%s", tide_val_type_name(val.type),
-                 tide_spec_type_name(column->type), dataset, column->name);
+    tide_err_set(err, SQLITE_CONSTRAINT_DATATYPE, "cannot store %s value in %s column %s.%s",
+                 tide_val_type_name(val.type), tide_spec_type_name(column->type), dataset, column->name);
   else if (column->type == TIDE_TYPE_BOOLEAN && val.i != 0 && val.i != 1)
     tide_err_set(err, SQLITE_CONSTRAINT_DATATYPE, "cannot store %lld in BOOLEAN column %s.%s: expected 0 or 1",
                  (long long)val.i, dataset, column->name);
@@ -139,8 +139,8 @@ static char *find_schema(struct tide_conn *conn, const char *name, struct tide_e
     if (schema == NULL || !tide_sinks_exist(conn->db, schema, err) || !tide_sinks_has_dataset(conn->db, names, err))
       continue;
     if (found != NULL)
-      tide_err_set(err, SQLITE_ERROR, "dataset %s is in schema %s and in schema %s: write one as 'schema.%s'", name, found,
-                   schema, name);
+      tide_err_set(err, SQLITE_ERROR, "dataset %s is in schema %s and in schema %s: write one as 'schema.%s'", name,
+                   found, schema, name);
     tide_free(found);
     found = tide_copy_string(schema, err);
   }

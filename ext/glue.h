@@ -10,10 +10,11 @@
 /* A view of an SQLite value as it is. */
 struct tide_val tide_glue_value(sqlite3_value *value);
 
-/* The value as a column of that type stores it, as in SQLite's STRICT tables: the column's affinity is applied, and what then is not of the type
- * is SQLITE_CONSTRAINT_DATATYPE with a sentence that names table, column and both types; NULL in a NOT NULL column is SQLITE_CONSTRAINT. */
-int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, const char *dataset, struct tide_val *ret_value,
-                     struct tide_err *err);
+/* The value as a column of that type stores it, as in SQLite's STRICT tables: the column's affinity is applied, and
+ * what then is not of the type is SQLITE_CONSTRAINT_DATATYPE with a sentence that names table, column and both
+ * types; NULL in a NOT NULL column is SQLITE_CONSTRAINT. */
+int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, const char *dataset,
+                     struct tide_val *ret_value, struct tide_err *err);
 
 /* Hands a value to SQLite. Text and blob are copied: some SQL functions keep the pointer until the statement ends. */
 void tide_glue_result(sqlite3_context *context, const struct tide_val *value);
@@ -22,8 +23,8 @@ void tide_glue_result(sqlite3_context *context, const struct tide_val *value);
 int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err);
 void tide_glue_function_error(sqlite3_context *context, const struct tide_err *err);
 
-/* Finds the schema of a dataset that a function was given as 'name' or 'schema.name' and takes its handle (tide_dataset_release). NULL with
- * a sentence when there is none, or when several attached schemas have it. */
+/* Finds the schema of a dataset that a function was given as 'name' or 'schema.name' and takes its handle
+ * (tide_dataset_release). NULL with a sentence when there is none, or when several attached schemas have it. */
 struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *argument, struct tide_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* The loadable extension: one exported symbol, which registers modules and functions on a connection. With -DSQLITE_CORE it is linked in and
- * called by its name, or through sqlite3_auto_extension. */
+/* The loadable extension: one exported symbol, which registers modules and functions on a connection. With
+ * -DSQLITE_CORE it is linked in and called by its name, or through sqlite3_auto_extension. */
 #define TIDE_DEFINES_SQLITE_API
 #include "base/sqlite.h"
 

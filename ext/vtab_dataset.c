@@ -133,7 +133,8 @@ static int dataset_rename(sqlite3_vtab *base, const char *new_name) {
   struct tide_err err = {0};
   struct tide_dataset *ds = vtab_of(base)->ds;
   if (sqlite3_strnicmp(new_name, "tidemark", 8) == 0)
-    tide_err_set(&err, SQLITE_ERROR, "dataset name \"%s\": names that begin with tidemark are Tidemark's own", new_name);
+    tide_err_set(&err, SQLITE_ERROR, "dataset name \"%s\": names that begin with tidemark are Tidemark's own",
+                 new_name);
   if (!tide_err_is_set(&err))
     tide_sinks_rename(ds->conn->db, tide_dataset_names(ds), new_name, &err);
   if (!tide_err_is_set(&err))
@@ -151,10 +152,11 @@ static bool operator_of(unsigned char op, enum tide_op *ret_op) {
   static const struct {
     unsigned char sqlite;
     enum tide_op op;
-  } known[] = {{SQLITE_INDEX_CONSTRAINT_EQ, TIDE_OP_EQ},         {SQLITE_INDEX_CONSTRAINT_GT, TIDE_OP_GT},
-               {SQLITE_INDEX_CONSTRAINT_GE, TIDE_OP_GE},         {SQLITE_INDEX_CONSTRAINT_LT, TIDE_OP_LT},
-               {SQLITE_INDEX_CONSTRAINT_LE, TIDE_OP_LE},         {SQLITE_INDEX_CONSTRAINT_IS, TIDE_OP_IS},
-               {SQLITE_INDEX_CONSTRAINT_ISNULL, TIDE_OP_IS_NULL}, {SQLITE_INDEX_CONSTRAINT_ISNOTNULL, TIDE_OP_NOT_NULL}};
+  } known[] = {
+      {SQLITE_INDEX_CONSTRAINT_EQ, TIDE_OP_EQ},          {SQLITE_INDEX_CONSTRAINT_GT, TIDE_OP_GT},
+      {SQLITE_INDEX_CONSTRAINT_GE, TIDE_OP_GE},          {SQLITE_INDEX_CONSTRAINT_LT, TIDE_OP_LT},
+      {SQLITE_INDEX_CONSTRAINT_LE, TIDE_OP_LE},          {SQLITE_INDEX_CONSTRAINT_IS, TIDE_OP_IS},
+      {SQLITE_INDEX_CONSTRAINT_ISNULL, TIDE_OP_IS_NULL}, {SQLITE_INDEX_CONSTRAINT_ISNOTNULL, TIDE_OP_NOT_NULL}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (known[i].sqlite == op) {
       *ret_op = known[i].op;
@@ -168,8 +170,8 @@ static bool is_range(enum tide_op op) {
   return op == TIDE_OP_GT || op == TIDE_OP_GE || op == TIDE_OP_LT || op == TIDE_OP_LE;
 }
 
-/* What a constraint is on; TIDE_PLAN_OTHER for what we have no use for: text compared under another collation than our order of bytes
- * among it, which in a UTF-16 database every range of text is. */
+/* What a constraint is on; TIDE_PLAN_OTHER for what we have no use for: text compared under another collation than
+ * our order of bytes among it, which in a UTF-16 database every range of text is. */
 static struct tide_plan_constraint constraint_of(const struct dataset_vtab *vtab, sqlite3_index_info *info, int i) {
   const struct tide_spec *spec = vtab->spec;
   struct tide_plan_constraint constraint = {.column = TIDE_PLAN_OTHER};
@@ -266,8 +268,9 @@ static int dataset_next(sqlite3_vtab_cursor *base) {
 }
 
 static struct tide_val filter_value(const char *idx, int i, sqlite3_value *value) {
-  /* since compares as an INTEGER column does: text that looks like a number is one. Which argument is whose is in idx; to convert
-   * one of another column as well would only make it a number where SQLite compares text, so those stay as they are. */
+  /* since compares as an INTEGER column does: text that looks like a number is one. Which argument is whose is in
+   * idx; to convert one of another column as well would only make it a number where SQLite compares text, so those
+   * stay as they are. */
   const char *at = idx + (*idx == 'O');
   for (int term = 0; term < i && *at != '\0'; term++)
     at += strcspn(at, "eghlmino") + 1;
@@ -329,7 +332,8 @@ static int dataset_column(sqlite3_vtab_cursor *base, sqlite3_context *context, i
 
 /* ---- writing ---- */
 
-static void insert_row(struct dataset_vtab *vtab, sqlite3_value **argv, sqlite3_int64 *ret_rowid, struct tide_err *err) {
+static void insert_row(struct dataset_vtab *vtab, sqlite3_value **argv, sqlite3_int64 *ret_rowid,
+                       struct tide_err *err) {
   const struct tide_spec *spec = vtab->spec;
   int64_t since = 0;
   for (int i = 0; i < TIDE_HIDDEN_COLUMNS; i++) {
@@ -338,8 +342,8 @@ static void insert_row(struct dataset_vtab *vtab, sqlite3_value **argv, sqlite3_
                    vtab->ds->name, tide_spec_hidden_name(i));
   }
   if (sqlite3_value_type(argv[1]) != SQLITE_NULL)
-    tide_err_set(err, SQLITE_CONSTRAINT_VTAB, "dataset %s: rowid is since, which Tidemark gives: leave it out of the INSERT",
-                 vtab->ds->name);
+    tide_err_set(err, SQLITE_CONSTRAINT_VTAB,
+                 "dataset %s: rowid is since, which Tidemark gives: leave it out of the INSERT", vtab->ds->name);
   struct tide_val *values = tide_alloc_zero(spec->ncolumns, sizeof *values, err);
   for (size_t i = 0; i < spec->ncolumns && !tide_err_is_set(err); i++)
     tide_glue_coerce(argv[2 + i], &spec->columns[i], vtab->ds->name, &values[i], err);
@@ -356,8 +360,8 @@ static int dataset_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
   else if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
     insert_row(vtab, argv, ret_rowid, &err);
   else
-    tide_err_set(&err, SQLITE_READONLY, "dataset %s is append-only: UPDATE is refused, INSERT a new row or DELETE this one",
-                 vtab->ds->name);
+    tide_err_set(&err, SQLITE_READONLY,
+                 "dataset %s is append-only: UPDATE is refused, INSERT a new row or DELETE this one", vtab->ds->name);
   return tide_glue_vtab_error(base, &err);
 }
 

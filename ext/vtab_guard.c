@@ -45,9 +45,10 @@ static int guard_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
     return err.rc;
   vtab->schema = tide_copy_string(argv[1], &err);
   if (vtab->schema != NULL)
-    err.rc = sqlite3_declare_vtab(db, "CREATE TABLE x(folder TEXT, sink HIDDEN, dataset HIDDEN, target HIDDEN, format HIDDEN,"
-                                      " columns HIDDEN, filter HIDDEN, options HIDDEN, start HIDDEN, hold_age HIDDEN,"
-                                      " max_delay HIDDEN)");
+    err.rc = sqlite3_declare_vtab(
+        db, "CREATE TABLE x(folder TEXT, sink HIDDEN, dataset HIDDEN, target HIDDEN, format HIDDEN,"
+            " columns HIDDEN, filter HIDDEN, options HIDDEN, start HIDDEN, hold_age HIDDEN,"
+            " max_delay HIDDEN)");
   if (err.rc != SQLITE_OK) {
     tide_free(vtab->schema);
     tide_free(vtab);
@@ -130,12 +131,14 @@ static void check_start(sqlite3_value *value, struct tide_err *err) {
                  text != NULL ? text : "NULL");
 }
 
-static void check_folder(const struct guard_vtab *vtab, sqlite3_value **argv, const char *folder, struct tide_err *err) {
+static void check_folder(const struct guard_vtab *vtab, sqlite3_value **argv, const char *folder,
+                         struct tide_err *err) {
   const char *sink = (const char *)sqlite3_value_text(argument(argv, GUARD_SINK));
   const char *dataset = (const char *)sqlite3_value_text(argument(argv, GUARD_DATASET));
   char *user = folder != NULL ? tide_sink_folder_user(vtab->conn->db, vtab->schema, sink, dataset, folder, err) : NULL;
   if (user != NULL)
-    tide_err_set(err, SQLITE_CONSTRAINT, "folder %s is used by sink %s of the same dataset: give each its own", folder, user);
+    tide_err_set(err, SQLITE_CONSTRAINT, "folder %s is used by sink %s of the same dataset: give each its own", folder,
+                 user);
   tide_free(user);
 }
 

@@ -13,7 +13,18 @@
 
 enum status_kind { STATUS_DATASET, STATUS_STAT, STATUS_SEGMENT, STATUS_LAG, STATUS_KINDS };
 
-enum { LAG_SINK, LAG_DATASET, LAG_PARTITION, LAG_SINCE, LAG_UNTIL, LAG_ROWS, LAG_BYTES, LAG_OLDEST, LAG_STATE, LAG_MAX_ROWS };
+enum {
+  LAG_SINK,
+  LAG_DATASET,
+  LAG_PARTITION,
+  LAG_SINCE,
+  LAG_UNTIL,
+  LAG_ROWS,
+  LAG_BYTES,
+  LAG_OLDEST,
+  LAG_STATE,
+  LAG_MAX_ROWS
+};
 
 /* Which column a constraint on it narrows, -1: the table has none such. */
 struct status_table {
@@ -35,11 +46,13 @@ static const struct status_table tables[STATUS_KINDS] = {
      " oldest_at INTEGER, newest_at INTEGER)",
      -1, 0, 1},
     {"segment",
-     "CREATE TABLE x(dataset TEXT, partition TEXT, first_since INTEGER, last_since INTEGER, rows INTEGER, deleted INTEGER,"
+     "CREATE TABLE x(dataset TEXT, partition TEXT, first_since INTEGER, last_since INTEGER, rows INTEGER, deleted "
+     "INTEGER,"
      " revision INTEGER, raw_bytes INTEGER, stored_bytes INTEGER)",
      -1, 0, 1},
     {"lag",
-     "CREATE TABLE x(sink TEXT, dataset TEXT, partition TEXT, since INTEGER, until INTEGER, rows INTEGER, bytes INTEGER,"
+     "CREATE TABLE x(sink TEXT, dataset TEXT, partition TEXT, since INTEGER, until INTEGER, rows INTEGER, bytes "
+     "INTEGER,"
      " oldest_at INTEGER, state TEXT, max_rows INTEGER HIDDEN)",
      LAG_SINK, LAG_DATASET, LAG_PARTITION},
 };
@@ -233,8 +246,8 @@ static bool next_inner(struct status_cursor *cursor, enum status_kind kind, stru
   if (kind != STATUS_LAG)
     return tide_stats_next(cursor->stats, &cursor->stat, err);
   while (tide_stats_next(cursor->stats, &cursor->stat, err)) {
-    cursor->watermark = tide_watermark_get(cursor->watermarks, cursor->stat.text, cursor->stat.text_size,
-                                           cursor->sink.start, err);
+    cursor->watermark =
+        tide_watermark_get(cursor->watermarks, cursor->stat.text, cursor->stat.text_size, cursor->sink.start, err);
     cursor->range_known = false;
     if (!cursor->behind_only || cursor->watermark.since < cursor->stat.last_since)
       return !tide_err_is_set(err);
@@ -352,7 +365,8 @@ static struct tide_val dataset_column(struct status_cursor *cursor, int column, 
 static struct tide_val stat_time(struct status_cursor *cursor, int64_t above, struct tide_err *err) {
   const struct tide_stat *stat = &cursor->stat;
   int64_t ms = 0;
-  return tide_stats_oldest(cursor->ds, stat->text, stat->text_size, above, &ms, err) ? tide_val_int(ms) : tide_val_null();
+  return tide_stats_oldest(cursor->ds, stat->text, stat->text_size, above, &ms, err) ? tide_val_int(ms)
+                                                                                     : tide_val_null();
 }
 
 static struct tide_val stat_column(struct status_cursor *cursor, int column, struct tide_err *err) {
@@ -372,9 +386,10 @@ static struct tide_val stat_column(struct status_cursor *cursor, int column, str
   if (column >= 11)
     return stat_time(cursor, column == 11 ? 0 : stat->last_since - 1, err);
   tide_catalog_segment_totals(cursor->ds->conn->db, tide_dataset_names(cursor->ds), stat->partition, &totals, err);
-  const int64_t first = totals.first_since != 0 ? totals.first_since : tide_stats_tail_first(cursor->ds, stat->partition);
-  const int64_t sums[] = {totals.segments, 0, totals.raw_bytes + stat->tail_bytes, totals.stored_bytes + stat->tail_bytes,
-                          first};
+  const int64_t first =
+      totals.first_since != 0 ? totals.first_since : tide_stats_tail_first(cursor->ds, stat->partition);
+  const int64_t sums[] = {totals.segments, 0, totals.raw_bytes + stat->tail_bytes,
+                          totals.stored_bytes + stat->tail_bytes, first};
   return tide_val_int(sums[column - 5]);
 }
 

@@ -9,7 +9,7 @@
 enum { TIDE_ERR_MSG_SIZE = 512 };
 
 struct tide_err {
-  int rc; /* an SQLite result code, extended ones included; 0 is no error */
+  int rc;                      /* an SQLite result code, extended ones included; 0 is no error */
   char msg[TIDE_ERR_MSG_SIZE]; /* one sentence for the person who must act; cut at the end when too long */
 };
 

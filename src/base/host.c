@@ -51,8 +51,9 @@ static void boot_id(char id[64]) {
   read_line("/proc/sys/kernel/random/boot_id", id, 64);
 }
 
-/* Field 22 of /proc/<pid>/stat, proc(5): start time in clock ticks since boot; 0 when there is no such process or only its
- * unreaped remains (state Z or X). The name in field 2 may hold anything, so count from its last parenthesis. */
+/* Field 22 of /proc/<pid>/stat, proc(5): start time in clock ticks since boot; 0 when there is no such process or
+ * only its unreaped remains (state Z or X). The name in field 2 may hold anything, so count from its last
+ * parenthesis. */
 static unsigned long long start_ticks(long pid) {
   char path[64];
   char line[1024];

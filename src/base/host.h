@@ -1,4 +1,5 @@
-/* What we ask of the machine: the time and random bytes, both of the connection's VFS, so that a test's VFS decides them. */
+/* What we ask of the machine: the time and random bytes, both of the connection's VFS, so that a test's VFS decides
+ * them. */
 #ifndef TIDE_BASE_HOST_H
 #define TIDE_BASE_HOST_H
 
@@ -18,8 +19,8 @@ void tide_host_random_id(char ret_id[TIDE_HOST_ID_SIZE]);
  * machine that ever ran since it booted never share one. */
 void tide_host_owner(char *ret_owner, size_t size);
 
-/* Whether the process behind an owner is known to be gone: true when the owner is of this boot of this machine and no such
- * process lives; false when it lives or cannot be known (another machine, an earlier boot). */
+/* Whether the process behind an owner is known to be gone: true when the owner is of this boot of this machine and
+ * no such process lives; false when it lives or cannot be known (another machine, an earlier boot). */
 int tide_host_owner_is_dead(const char *owner);
 
 #endif

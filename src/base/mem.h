@@ -24,8 +24,8 @@ char *tide_printf(struct tide_err *err, const char *format, ...);
 
 void tide_free(void *block);
 
-/* Makes room for `need` elements in an array that grows by doubling: *array and *cap are changed together or not at all.
- * Returns 0, or the error's code. */
+/* Makes room for `need` elements in an array that grows by doubling: *array and *cap are changed together or not at
+ * all. Returns 0, or the error's code. */
 int tide_grow(void **array, size_t *cap, size_t need, size_t size, struct tide_err *err);
 
 #endif

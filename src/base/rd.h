@@ -1,5 +1,5 @@
-/* A bounded reader over bytes that somebody else wrote. Every read past the end, every overlong number, sets `bad` and gives
- * 0 or NULL from then on: read in a row, check `bad` once before the values are used. It owns nothing. */
+/* A bounded reader over bytes that somebody else wrote. Every read past the end, every overlong number, sets `bad`
+ * and gives 0 or NULL from then on: read in a row, check `bad` once before the values are used. It owns nothing. */
 #ifndef TIDE_BASE_RD_H
 #define TIDE_BASE_RD_H
 

@@ -1,5 +1,5 @@
-/* Statements of our own on the host's connection. Each failure becomes a tide_err with SQLite's code and words. Statements
- * live within one call, one cursor or one transaction, never longer (hosts finalize what they find open). */
+/* Statements of our own on the host's connection. Each failure becomes a tide_err with SQLite's code and words.
+ * Statements live within one call, one cursor or one transaction, never longer (hosts finalize what they find open). */
 #ifndef TIDE_BASE_STMT_H
 #define TIDE_BASE_STMT_H
 
@@ -10,8 +10,8 @@
 #include "base/err.h"
 #include "base/sqlite.h"
 
-/* Prepares SQL given as an sqlite3_mprintf format; names go through "%w" inside double quotes. NULL when err is set, also
- * by an earlier call. The caller finalizes. */
+/* Prepares SQL given as an sqlite3_mprintf format; names go through "%w" inside double quotes. NULL when err is set,
+ * also by an earlier call. The caller finalizes. */
 sqlite3_stmt *tide_stmt_prepare(sqlite3 *db, struct tide_err *err, const char *format, ...);
 
 /* Steps once: true when there is a row. false at the end, which resets the statement, and on error, which sets err. */

@@ -56,7 +56,8 @@ static void destroy(struct tide_dataset *ds) {
   tide_free(ds);
 }
 
-static struct tide_dataset *create_handle(struct tide_conn *conn, const char *schema, const char *name, struct tide_err *err) {
+static struct tide_dataset *create_handle(struct tide_conn *conn, const char *schema, const char *name,
+                                          struct tide_err *err) {
   struct tide_dataset *ds = tide_alloc_zero(1, sizeof *ds, err);
   if (ds == NULL)
     return NULL;
@@ -110,7 +111,8 @@ struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *sch
   return ds;
 }
 
-/* Reads config and spec; a handle of another log of that name is left to those who hold it, and a new one takes its place. */
+/* Reads config and spec; a handle of another log of that name is left to those who hold it, and a new one takes its
+ * place. */
 static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) {
   struct tide_config config;
   struct tide_names names = tide_dataset_names(ds);
@@ -138,7 +140,8 @@ static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) 
   return ds;
 }
 
-struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *schema, const char *name, struct tide_err *err) {
+struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *schema, const char *name,
+                                          struct tide_err *err) {
   struct tide_dataset *ds = find_handle(conn, schema, name);
   ds = ds != NULL ? tide_dataset_ref(ds) : create_handle(conn, schema, name, err);
   return ds != NULL ? load(ds, err) : NULL;
@@ -184,15 +187,17 @@ static void reload(struct tide_dataset *ds, struct tide_err *err) {
   tide_tail_index_extend(&ds->tail, ds->conn->db, names, err);
   ds->deleted_max =
       tide_stmt_int(ds->conn->db, 0, err, "SELECT max(since) FROM " TIDE_TABLE("deleted"), names.schema, names.dataset);
-  ds->npartitions = tide_stmt_int(ds->conn->db, 0, err, "SELECT count(*) FROM (SELECT 1 FROM " TIDE_TABLE("partition") " LIMIT %d)",
-                                  names.schema, names.dataset, TIDE_DATASET_PARTITIONS_COUNTED);
+  ds->npartitions =
+      tide_stmt_int(ds->conn->db, 0, err, "SELECT count(*) FROM (SELECT 1 FROM " TIDE_TABLE("partition") " LIMIT %d)",
+                    names.schema, names.dataset, TIDE_DATASET_PARTITIONS_COUNTED);
   ds->config = config;
 }
 
 void tide_dataset_refresh(struct tide_dataset *ds, struct tide_err *err) {
   uint32_t version = 0;
   const bool versioned = data_version(ds, &version);
-  if (tide_err_is_set(err) || (ds->in_txn && ds->txn.open) || (ds->version_known && versioned && ds->version == version))
+  if (tide_err_is_set(err) || (ds->in_txn && ds->txn.open) ||
+      (ds->version_known && versioned && ds->version == version))
     return;
   reload(ds, err);
   if (tide_err_is_set(err)) {

@@ -1,10 +1,10 @@
-/* The handle of one dataset on one connection: what it is, what is cached of it, and what the open transaction has written. There is one
- * handle for a dataset of a connection, shared by all virtual-table instances, cursors and functions (SQLite keeps two instances of a table at times), so
- * that rows in memory are never doubled.
+/* The handle of one dataset on one connection: what it is, what is cached of it, and what the open transaction has
+ * written. There is one handle for a dataset of a connection, shared by all virtual-table instances, cursors and
+ * functions (SQLite keeps two instances of a table at times), so that rows in memory are never doubled.
  *
- * What is cached (the tail's index, the counters) is right for one state of the file: `version` is the file's data version when it was
- * read outside a write transaction of our own; inside one, `in_txn` says that it holds this transaction's own writes as well.
- * tide_dataset_refresh makes it right again at the start of whatever reads it. */
+ * What is cached (the tail's index, the counters) is right for one state of the file: `version` is the file's data
+ * version when it was read outside a write transaction of our own; inside one, `in_txn` says that it holds this
+ * transaction's own writes as well. tide_dataset_refresh makes it right again at the start of whatever reads it. */
 #ifndef TIDE_ENGINE_DATASET_H
 #define TIDE_ENGINE_DATASET_H
 
@@ -60,18 +60,20 @@ struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *sch
                                          struct tide_spec *spec, struct tide_err *err);
 
 /* The handle of an existing dataset, made when there is none, with its spec as the file has it now. NULL on failure. */
-struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *schema, const char *name, struct tide_err *err);
+struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *schema, const char *name,
+                                          struct tide_err *err);
 struct tide_dataset *tide_dataset_ref(struct tide_dataset *ds);
 void tide_dataset_release(struct tide_dataset *ds); /* NULL is fine */
 
-/* Removes everything of the dataset but its rows in the sink tables (store/sinks.h does those). The handle is not found any more. */
+/* Removes everything of the dataset but its rows in the sink tables (store/sinks.h does those). The handle is not
+ * found any more. */
 void tide_dataset_drop(struct tide_dataset *ds, struct tide_err *err);
 
 /* Renames the shadow tables; the handle goes by the new name after it. */
 void tide_dataset_rename(struct tide_dataset *ds, const char *new_name, struct tide_err *err);
 
-/* Makes the cache right for what the connection sees now. A read or write transaction must be open on the schema. Rows in memory are
- * not in it: see tide_txn_flush. */
+/* Makes the cache right for what the connection sees now. A read or write transaction must be open on the schema.
+ * Rows in memory are not in it: see tide_txn_flush. */
 void tide_dataset_refresh(struct tide_dataset *ds, struct tide_err *err);
 
 /* Says that our own write changed what is cached, and that the cache was changed along with it. */

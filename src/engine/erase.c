@@ -95,8 +95,8 @@ void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err) {
   struct tide_erase *erase = &ds->txn.erase;
   if (erase->pending == 0 || tide_err_is_set(err))
     return;
-  tide_catalog_count_deleted(ds->conn->db, tide_dataset_names(ds), erase->partition, erase->segment_last, erase->pending,
-                             err);
+  tide_catalog_count_deleted(ds->conn->db, tide_dataset_names(ds), erase->partition, erase->segment_last,
+                             erase->pending, err);
   tide_txn_note_failure(ds, err);
   if (!tide_err_is_set(err))
     erase->pending = 0;

@@ -1,10 +1,11 @@
-/* DELETE: notes a row's number as deleted and counts it where the row lies. Rows come one by one, by their since alone and mostly in the order of a scan,
- * so the frame in which the last one was found is kept, and counts are written when it changes and at each flush. */
+/* DELETE: notes a row's number as deleted and counts it where the row lies. Rows come one by one, by their since
+ * alone and mostly in the order of a scan, so the frame in which the last one was found is kept, and counts are
+ * written when it changes and at each flush. */
 #ifndef TIDE_ENGINE_ERASE_H
 #define TIDE_ENGINE_ERASE_H
 
-#include "base/sqlite.h"
 #include "base/err.h"
+#include "base/sqlite.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,8 +14,8 @@
 struct tide_dataset;
 
 struct tide_erase {
-  bool busy;                /* one of the statements is being run: an error that rolls back calls tide_erase_drop from within it */
-  bool dropped;             /* that happened */
+  bool busy;    /* one of the statements is being run: an error that rolls back calls tide_erase_drop from within it */
+  bool dropped; /* that happened */
   sqlite3_stmt *add_stmt;   /* into _deleted */
   sqlite3_stmt *guard_stmt; /* open batches over a since */
   int64_t epoch;            /* the dataset's when the frame was found: another one, and it must be found again */
@@ -26,8 +27,8 @@ struct tide_erase {
   int64_t pending; /* rows deleted in that segment and partition that are not counted there yet */
 };
 
-/* Deletes the row with that number. A row of an open batch is refused (SQLITE_CONSTRAINT) with a sentence that names batch and sink; one that is not
- * there, or was deleted before, is nothing. */
+/* Deletes the row with that number. A row of an open batch is refused (SQLITE_CONSTRAINT) with a sentence that names
+ * batch and sink; one that is not there, or was deleted before, is nothing. */
 void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err);
 
 /* Writes the counts that are pending. */

@@ -32,7 +32,8 @@ void tide_plan_put_term(struct tide_buf *out, const struct tide_plan_constraint 
   tide_buf_put_u8(out, (uint8_t)op_letters[constraint->op], err);
 }
 
-/* The share of rows that a constraint leaves. A guess, but one that puts `since` before a partition and that before any column. */
+/* The share of rows that a constraint leaves. A guess, but one that puts `since` before a partition and that before
+ * any column. */
 static double share(const struct tide_plan_constraint *constraint) {
   const bool equal = constraint->op == TIDE_OP_EQ || constraint->op == TIDE_OP_IS;
   if (constraint->column == TIDE_PLAN_SINCE)
@@ -42,7 +43,8 @@ static double share(const struct tide_plan_constraint *constraint) {
   return equal ? 1.0 / 4 : 3.0 / 4;
 }
 
-struct tide_plan_cost tide_plan_estimate(const struct tide_plan_constraint *constraints, size_t count, int64_t total_rows) {
+struct tide_plan_cost tide_plan_estimate(const struct tide_plan_constraint *constraints, size_t count,
+                                         int64_t total_rows) {
   struct tide_plan_cost cost = {.cost = 0};
   double rows = total_rows > 0 ? (double)total_rows : 1.0;
   for (size_t i = 0; i < count; i++) {
@@ -120,7 +122,8 @@ void tide_scan_request_since(struct tide_scan_request *request, enum tide_op op,
     request->empty = true; /* every number is below every text and blob */
 }
 
-int tide_scan_request_partition(struct tide_scan_request *request, const char *text, size_t size, struct tide_err *err) {
+int tide_scan_request_partition(struct tide_scan_request *request, const char *text, size_t size,
+                                struct tide_err *err) {
   if (request->partition != NULL) {
     if (request->partition_size != size || memcmp(request->partition, text, size) != 0)
       request->empty = true;
@@ -146,8 +149,8 @@ int tide_scan_request_pred(struct tide_scan_request *request, const struct tide_
   return 0;
 }
 
-static int add_term(struct tide_scan_request *request, char what, int column, enum tide_op op, const struct tide_val *value,
-                    const struct tide_spec *spec, struct tide_err *err) {
+static int add_term(struct tide_scan_request *request, char what, int column, enum tide_op op,
+                    const struct tide_val *value, const struct tide_spec *spec, struct tide_err *err) {
   if (what == 'S') {
     tide_scan_request_since(request, op, value);
   } else if (what == 'P') {

@@ -1,7 +1,9 @@
-/* Which rows a query can mean. Pure: xBestIndex's constraints become a plan, the plan becomes idxStr; at xFilter idxStr and the values become a
- * scan request. A request may give more rows than the query wants, never fewer: SQLite checks every constraint again.
+/* Which rows a query can mean. Pure: xBestIndex's constraints become a plan, the plan becomes idxStr; at xFilter
+ * idxStr and the values become a scan request. A request may give more rows than the query wants, never fewer:
+ * SQLite checks every constraint again.
  *
- * idxStr: 'O' when rows must come ascending in since over the whole dataset, then for each value in argv's order one term: what and op.
+ * idxStr: 'O' when rows must come ascending in since over the whole dataset, then for each value in argv's order one
+ * term: what and op.
  *   what  'S' since, 'P' partition, 'C' and the column's number in decimal
  *   op    one letter of "eghlmino": EQ GT GE LT LE IS ISNULL NOTNULL (enum tide_op's order) */
 #ifndef TIDE_ENGINE_PLAN_H
@@ -32,13 +34,14 @@ struct tide_plan_cost {
   int64_t rows;
   bool unique; /* at most one row: since = value */
 };
-struct tide_plan_cost tide_plan_estimate(const struct tide_plan_constraint *constraints, size_t count, int64_t total_rows);
+struct tide_plan_cost tide_plan_estimate(const struct tide_plan_constraint *constraints, size_t count,
+                                         int64_t total_rows);
 
 /* ---- asking ---- */
 
 struct tide_scan_request {
-  bool empty;   /* no row can be meant */
-  bool ordered; /* ascending in since over all partitions, not only inside each */
+  bool empty;    /* no row can be meant */
+  bool ordered;  /* ascending in since over all partitions, not only inside each */
   int64_t above; /* rows with above < since <= upto */
   int64_t upto;
   char *partition; /* that one only; NULL: all */
@@ -50,7 +53,8 @@ struct tide_scan_request {
 void tide_scan_request_init(struct tide_scan_request *request); /* all rows */
 void tide_scan_request_clear(struct tide_scan_request *request);
 
-/* Narrows the request by since OP value. value: numeric-looking text has become a number, as the column's affinity makes it. */
+/* Narrows the request by since OP value. value: numeric-looking text has become a number, as the column's affinity
+ * makes it. */
 void tide_scan_request_since(struct tide_scan_request *request, enum tide_op op, const struct tide_val *value);
 /* Narrows it to one partition; a second, other one leaves none. */
 int tide_scan_request_partition(struct tide_scan_request *request, const char *text, size_t size, struct tide_err *err);

@@ -47,7 +47,8 @@ static void sort_partitions(struct tide_scan *scan) {
   scan->npartitions = kept;
 }
 
-/* Those with segments above the range's start, and those in the tail: as many as have new rows, not as many as there are. */
+/* Those with segments above the range's start, and those in the tail: as many as have new rows, not as many as there
+ * are. */
 static void find_partitions(struct tide_scan *scan, struct tide_err *err) {
   struct tide_stream_shared *shared = &scan->shared;
   struct tide_scan_request *request = &shared->request;

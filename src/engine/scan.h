@@ -1,9 +1,11 @@
-/* Reads the rows of a dataset that a request means, each once, deleted ones left out: segments, then the tail, partition by partition, ascending
- * in since inside each; or merged over all partitions when the request is ordered. Columns are decoded only when a row asks for them, a frame at
- * a time. Rows in memory are flushed to the tail first.
+/* Reads the rows of a dataset that a request means, each once, deleted ones left out: segments, then the tail,
+ * partition by partition, ascending in since inside each; or merged over all partitions when the request is ordered.
+ * Columns are decoded only when a row asks for them, a frame at a time. Rows in memory are flushed to the tail
+ * first.
  *
- * The rows are those that the connection sees at open, up to the newest since then. A scan outlives commits, seals and inserts of its own connection:
- * it knows where it is by since, and looks again when rows have moved. Life: open, next until false, values of the row at hand, close. */
+ * The rows are those that the connection sees at open, up to the newest since then. A scan outlives commits, seals
+ * and inserts of its own connection: it knows where it is by since, and looks again when rows have moved. Life:
+ * open, next until false, values of the row at hand, close. */
 #ifndef TIDE_ENGINE_SCAN_H
 #define TIDE_ENGINE_SCAN_H
 
@@ -38,7 +40,8 @@ struct tide_scan_frame {
   int64_t segment_last; /* the segment's last since; 0: from the tail */
 };
 bool tide_scan_next_frame(struct tide_scan *scan, struct tide_scan_frame *ret_frame, struct tide_err *err);
-/* Decodes a column of the frame at hand (the spec's number of columns: ingested_at). A partition column is not in the batch: see tide_scan_partition_values. */
+/* Decodes a column of the frame at hand (the spec's number of columns: ingested_at). A partition column is not in
+ * the batch: see tide_scan_partition_values. */
 int tide_scan_decode(struct tide_scan *scan, size_t column, struct tide_err *err);
 /* The values of the partition columns of the frame or row at hand, in partition_by's order. */
 const struct tide_val *tide_scan_partition_values(const struct tide_scan *scan);

@@ -137,11 +137,12 @@ static void settle(struct seal *seal, struct tide_err *err) {
   if (seal->last_since > ds->config.sealed_since)
     ds->config.sealed_since = seal->last_since;
   ds->config.seals++;
-  tide_stmt_exec(db, err,
-                 "UPDATE " TIDE_TABLE("config") " SET value = CASE key WHEN 'sealed_since' THEN %lld WHEN 'next_chunk' THEN %lld"
-                                                " ELSE %lld END WHERE key IN ('sealed_since', 'next_chunk', 'seals')",
-                 seal->names.schema, seal->names.dataset, (long long)ds->config.sealed_since, (long long)seal->next_chunk,
-                 (long long)ds->config.seals);
+  tide_stmt_exec(
+      db, err,
+      "UPDATE " TIDE_TABLE("config") " SET value = CASE key WHEN 'sealed_since' THEN %lld WHEN 'next_chunk' THEN %lld"
+                                     " ELSE %lld END WHERE key IN ('sealed_since', 'next_chunk', 'seals')",
+      seal->names.schema, seal->names.dataset, (long long)ds->config.sealed_since, (long long)seal->next_chunk,
+      (long long)ds->config.seals);
   tide_tail_index_remove_partition(&ds->tail, seal->partition);
   ds->epoch++;
   seal->result.partitions = 1;

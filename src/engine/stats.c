@@ -5,7 +5,8 @@
 #include "base/mem.h"
 #include "engine/scan.h"
 
-/* First the partitions with segments above the bound, from the index; then those that have newer rows in the tail alone. */
+/* First the partitions with segments above the bound, from the index; then those that have newer rows in the tail
+ * alone. */
 struct tide_stats {
   struct tide_dataset *ds;
   int64_t above;
@@ -192,14 +193,18 @@ static void count_tail(struct counting *counting, int64_t partition, struct tide
   if (tail == NULL || tail->last_since <= counting->at)
     return;
   count_rows(counting, counting->upto, err);
-  counting->range.raw_bytes +=
-      proportion(tail->partition_bytes, counting->range.rows - before, tail->partition_rows);
+  counting->range.raw_bytes += proportion(tail->partition_bytes, counting->range.rows - before, tail->partition_rows);
 }
 
 void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t upto,
                       int64_t max_rows, struct tide_range *ret_range, struct tide_err *err) {
-  struct counting counting = {.ds = ds, .text = text, .text_size = text_size, .at = above, .upto = upto,
-                              .max_rows = max_rows, .range = {.until = upto}};
+  struct counting counting = {.ds = ds,
+                              .text = text,
+                              .text_size = text_size,
+                              .at = above,
+                              .upto = upto,
+                              .max_rows = max_rows,
+                              .range = {.until = upto}};
   struct tide_segment_row segment;
   const struct tide_names names = tide_dataset_names(ds);
   tide_txn_flush(ds, err);
@@ -209,7 +214,8 @@ void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_siz
   sqlite3_stmt *stmt = above < ds->config.sealed_since ? tide_catalog_segments_prepare(ds->conn->db, names, err) : NULL;
   if (stmt != NULL) {
     tide_catalog_segments_seek(stmt, partition, above);
-    while (counting.range.rows < max_rows && tide_catalog_segments_next(stmt, &segment, err) && segment.first_since <= upto)
+    while (counting.range.rows < max_rows && tide_catalog_segments_next(stmt, &segment, err) &&
+           segment.first_since <= upto)
       count_segment(&counting, &segment, err);
   }
   sqlite3_finalize(stmt);

@@ -1,5 +1,5 @@
-/* How many rows lie where: the figures of the status tables, and the ranges that sinks take. Nothing here writes; rows in memory are flushed
- * first, so that a transaction sees its own. */
+/* How many rows lie where: the figures of the status tables, and the ranges that sinks take. Nothing here writes;
+ * rows in memory are flushed first, so that a transaction sees its own. */
 #ifndef TIDE_ENGINE_STATS_H
 #define TIDE_ENGINE_STATS_H
 
@@ -18,7 +18,8 @@ struct tide_stat {
   int64_t last_since;
 };
 
-/* The partitions whose newest since is above `above`, at a cost of as many as there are; or the one with that text alone (NULL: all). */
+/* The partitions whose newest since is above `above`, at a cost of as many as there are; or the one with that text
+ * alone (NULL: all). */
 struct tide_stats;
 struct tide_stats *tide_stats_open(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above,
                                    struct tide_err *err);
@@ -35,7 +36,8 @@ struct tide_range {
   int64_t raw_bytes; /* of those rows, about: whole segments as measured, parts in proportion */
 };
 
-/* Counts the live rows of a partition with above < since <= upto, at most max_rows of them. Whole segments are counted by their row. */
+/* Counts the live rows of a partition with above < since <= upto, at most max_rows of them. Whole segments are
+ * counted by their row. */
 void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t upto,
                       int64_t max_rows, struct tide_range *ret_range, struct tide_err *err);
 

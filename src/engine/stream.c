@@ -273,8 +273,8 @@ static bool next_tail_frame(struct tide_stream *stream, struct tide_err *err) {
     sqlite3_stmt *stmt = need(shared, &shared->tail_stmt, tide_tail_prepare, err);
     start_frame(stream, true);
     if (!tide_tail_read(stmt, tide_dataset_names(shared->ds), shared->spec, entry, &stream->batch, err)) {
-      tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is missing", shared->ds->name, shared->ds->name,
-                   (long long)entry->last_since);
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is missing", shared->ds->name,
+                   shared->ds->name, (long long)entry->last_since);
       return false;
     }
     if (take_frame(stream, entry->first_since <= shared->ds->deleted_max, err))
@@ -291,9 +291,9 @@ void tide_stream_again(struct tide_stream *stream, int64_t pos, struct tide_err 
   tide_chunk_reader_close(&stream->reader);
   stream->in_tail = false;
   stream->first = stream->end = 0;
-  const int64_t id = tide_catalog_partition_find(shared->ds->conn->db, tide_dataset_names(shared->ds),
-                                                 stream->text.len > 0 ? (const char *)stream->text.data : "",
-                                                 stream->text.len, err);
+  const int64_t id =
+      tide_catalog_partition_find(shared->ds->conn->db, tide_dataset_names(shared->ds),
+                                  stream->text.len > 0 ? (const char *)stream->text.data : "", stream->text.len, err);
   stream->pos = id == stream->partition ? pos : INT64_MAX;
 }
 

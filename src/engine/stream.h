@@ -1,4 +1,5 @@
-/* The rows of one partition in a range of since, frame after frame: its segments, then its tail. The part of a scan that knows where rows lie. */
+/* The rows of one partition in a range of since, frame after frame: its segments, then its tail. The part of a scan
+ * that knows where rows lie. */
 #ifndef TIDE_ENGINE_STREAM_H
 #define TIDE_ENGINE_STREAM_H
 
@@ -12,8 +13,8 @@ struct tide_stream_shared {
   struct tide_dataset *ds;
   struct tide_spec *spec;
   struct tide_scan_request request;
-  int64_t epoch;                  /* the dataset's when `tail` was copied */
-  struct tide_tail_entry *tail;   /* those in range, ordered by partition, then last since */
+  int64_t epoch;                /* the dataset's when `tail` was copied */
+  struct tide_tail_entry *tail; /* those in range, ordered by partition, then last since */
   size_t ntail;
   sqlite3_stmt *segments_stmt;
   sqlite3_stmt *tail_stmt;
@@ -57,8 +58,8 @@ bool tide_stream_start(struct tide_stream *stream, int64_t partition, struct tid
 /* Loads the next frame that has rows in range: false at the end and on error. */
 bool tide_stream_next_frame(struct tide_stream *stream, struct tide_err *err);
 
-/* Forgets the frame at hand and finds anew what is above pos, wherever that is now; nothing when a rollback took the partition. Look with
- * tide_stream_shared_look first. */
+/* Forgets the frame at hand and finds anew what is above pos, wherever that is now; nothing when a rollback took the
+ * partition. Look with tide_stream_shared_look first. */
 void tide_stream_again(struct tide_stream *stream, int64_t pos, struct tide_err *err);
 
 /* Decodes a column of the frame at hand, once; spec->ncolumns: ingested_at. */

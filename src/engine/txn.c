@@ -39,7 +39,8 @@ static struct tide_txn_run *add_run(struct tide_dataset *ds, struct tide_txn_run
   run->text_size = key->len;
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   if (run->text != NULL)
-    run->run.partition = tide_catalog_partition_add(ds->conn->db, tide_dataset_names(ds), run->text, run->text_size, err);
+    run->run.partition =
+        tide_catalog_partition_add(ds->conn->db, tide_dataset_names(ds), run->text, run->text_size, err);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
   if (tide_err_is_set(err)) {
     tide_free(run->text);
@@ -114,8 +115,8 @@ static struct tide_txn_run **sorted_runs(const struct tide_txn *txn, size_t *ret
   return runs;
 }
 
-/* Everything in memory goes out: to segments the runs of `seal_at` bytes and those that are due (unless it is SIZE_MAX: none),
- * the others to the tail. */
+/* Everything in memory goes out: to segments the runs of `seal_at` bytes and those that are due (unless it is
+ * SIZE_MAX: none), the others to the tail. */
 static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err *err) {
   const bool seal = ds->spec->autoflush && seal_at < SIZE_MAX;
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
@@ -142,7 +143,8 @@ void tide_txn_note_failure(struct tide_dataset *ds, const struct tide_err *err) 
 
 static void check_not_failed(const struct tide_dataset *ds, struct tide_err *err) {
   if (ds->txn.failed)
-    tide_err_set(err, SQLITE_ABORT, "an earlier write to dataset %s failed midway: roll the transaction back", ds->name);
+    tide_err_set(err, SQLITE_ABORT, "an earlier write to dataset %s failed midway: roll the transaction back",
+                 ds->name);
 }
 
 /* Makes changes() say again what it said. */
@@ -151,8 +153,8 @@ static void restore_changes(struct tide_dataset *ds, int changes, struct tide_er
     tide_catalog_restore_changes(ds->conn->db, tide_dataset_names(ds), changes, err);
 }
 
-/* More changes than one are those of a statement that ended in tide_txn_release, after which nothing is left to flush: what is flushed then is
- * of a statement that still runs, which will say itself what it changed. */
+/* More changes than one are those of a statement that ended in tide_txn_release, after which nothing is left to
+ * flush: what is flushed then is of a statement that still runs, which will say itself what it changed. */
 static void flush(struct tide_dataset *ds, size_t seal_at, struct tide_err *err) {
   const int changes = sqlite3_changes(ds->conn->db);
   check_not_failed(ds, err);

@@ -1,6 +1,6 @@
-/* The open transaction's writes to one dataset. Rows gather in memory, one run a partition, and SQLite's own rollback is the truth: they are
- * flushed to the shadow tables before a savepoint, before a read and before the commit, and dropped, with every cached number, on
- * any rollback.
+/* The open transaction's writes to one dataset. Rows gather in memory, one run a partition, and SQLite's own
+ * rollback is the truth: they are flushed to the shadow tables before a savepoint, before a read and before the
+ * commit, and dropped, with every cached number, on any rollback.
  *
  *   idle --begin--> open --append, delete--> open --flush--> open --sync--> synced --commit--> idle
  *                    |  rollback_to: drop memory, stay open           \--rollback from any: drop all--> idle
@@ -17,11 +17,11 @@
 struct tide_dataset;
 
 enum {
-  TIDE_TXN_SEAL_BYTES = 8 << 20,     /* a partition with more in memory and tail is sealed */
-  TIDE_TXN_MEMORY_BYTES = 24 << 20,  /* more rows in memory than that go out */
-  TIDE_TXN_MEMORY_RUNS = 4096,       /* as do more partitions than that */
-  TIDE_TXN_DIRECT_BYTES = 1 << 20,   /* a run of that size goes to a segment at once, never through the tail */
-  TIDE_TXN_TAIL_BATCHES = 4096,      /* a commit that leaves more in the tail seals the oldest */
+  TIDE_TXN_SEAL_BYTES = 8 << 20,    /* a partition with more in memory and tail is sealed */
+  TIDE_TXN_MEMORY_BYTES = 24 << 20, /* more rows in memory than that go out */
+  TIDE_TXN_MEMORY_RUNS = 4096,      /* as do more partitions than that */
+  TIDE_TXN_DIRECT_BYTES = 1 << 20,  /* a run of that size goes to a segment at once, never through the tail */
+  TIDE_TXN_TAIL_BATCHES = 4096,     /* a commit that leaves more in the tail seals the oldest */
   TIDE_TXN_TAIL_BYTES = 64 << 20
 };
 
@@ -39,7 +39,7 @@ struct tide_txn {
   bool open;
   bool alone; /* one statement's own transaction: SQLite sets changes() after it, whatever ours set */
   bool counters_known;
-  bool failed; /* a flush or seal broke off midway: only a rollback is left */
+  bool failed;         /* a flush or seal broke off midway: only a rollback is left */
   int64_t first_since; /* the lowest since it may have written */
   int64_t next_since;
   struct tide_txn_run *buckets[TIDE_TXN_BUCKETS];
@@ -48,21 +48,23 @@ struct tide_txn {
   size_t bytes;              /* in memory, all runs */
   struct tide_buf key;       /* the partition's text of the row at hand */
 
-  struct tide_erase erase;   /* DELETE's part: erase.h */
+  struct tide_erase erase; /* DELETE's part: erase.h */
 };
 
 /* A write transaction has begun on the schema (its lock is held). */
 void tide_txn_begin(struct tide_dataset *ds);
 
-/* Appends a row: values has one entry a column, already of the column's type. Gives its since. On failure nothing was appended. */
+/* Appends a row: values has one entry a column, already of the column's type. Gives its since. On failure nothing
+ * was appended. */
 int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int64_t *ret_since, struct tide_err *err);
 
-/* Puts what is in memory into the shadow tables. Restores last_insert_rowid. Nothing to do when nothing is there. An error midway leaves
- * the transaction failed: what was written cannot be told apart any more, so savepoints and the commit are refused until a rollback. */
+/* Puts what is in memory into the shadow tables. Restores last_insert_rowid. Nothing to do when nothing is there. An
+ * error midway leaves the transaction failed: what was written cannot be told apart any more, so savepoints and the
+ * commit are refused until a rollback. */
 void tide_txn_flush(struct tide_dataset *ds, struct tide_err *err);
 
-/* A statement of an open transaction is done, or a savepoint is released: flushes, what is due into segments. Done here, changes() stays that of
- * the statement, which SQLite sets after it. */
+/* A statement of an open transaction is done, or a savepoint is released: flushes, what is due into segments. Done
+ * here, changes() stays that of the statement, which SQLite sets after it. */
 void tide_txn_release(struct tide_dataset *ds, struct tide_err *err);
 
 /* Before the commit: flush, then seal by the rules of autoflush. */
@@ -73,8 +75,8 @@ void tide_txn_rolled_back(struct tide_dataset *ds);
 /* Rolled back to a savepoint, perhaps to one that was never announced: what is in memory and cached is dropped. */
 void tide_txn_rolled_back_to(struct tide_dataset *ds);
 
-/* Marks the transaction as failed when err is set, unless the error has rolled it back already (SQLite then called tide_txn_rolled_back from
- * within the statement that failed). */
+/* Marks the transaction as failed when err is set, unless the error has rolled it back already (SQLite then called
+ * tide_txn_rolled_back from within the statement that failed). */
 void tide_txn_note_failure(struct tide_dataset *ds, const struct tide_err *err);
 
 /* Frees all memory and statements (rows included). */

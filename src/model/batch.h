@@ -1,11 +1,13 @@
 /* Rows by column: the one shape that passes between scan, cursor, seal, compaction and encoders.
  *
- * A batch has `rows` rows of `ncolumns` columns, and for each row its since and ingested_at. A column holds, for each row, a tag
- * (enum tide_val_type) and a number:  INT the value; REAL the bits of the double; TEXT and BLOB the offset into `base`, with the size in
- * size[row]; NULL 0. `base` is either the column's own bytes.data or memory somebody else owns (a decoded dictionary, say).
- * A column that was never decoded or appended to has tag NULL; who decodes column by column keeps track of which are done.
+ * A batch has `rows` rows of `ncolumns` columns, and for each row its since and ingested_at. A column holds, for
+ * each row, a tag (enum tide_val_type) and a number:  INT the value; REAL the bits of the double; TEXT and BLOB the
+ * offset into `base`, with the size in size[row]; NULL 0. `base` is either the column's own bytes.data or memory
+ * somebody else owns (a decoded dictionary, say). A column that was never decoded or appended to has tag NULL; who
+ * decodes column by column keeps track of which are done.
  *
- * Life: all zero; init; any number of appends, or a decoder that fills columns after tide_batch_reserve; reset to use again; clear. */
+ * Life: all zero; init; any number of appends, or a decoder that fills columns after tide_batch_reserve; reset to
+ * use again; clear. */
 #ifndef TIDE_MODEL_BATCH_H
 #define TIDE_MODEL_BATCH_H
 
@@ -35,7 +37,8 @@ int tide_batch_init(struct tide_batch *batch, size_t ncolumns, struct tide_err *
 void tide_batch_reset(struct tide_batch *batch); /* no rows; memory kept; columns own their bytes again */
 void tide_batch_clear(struct tide_batch *batch);
 
-/* Appends a row: values has ncolumns entries, copied. On failure the batch has the rows it had. Returns 0 or the code. */
+/* Appends a row: values has ncolumns entries, copied. On failure the batch has the rows it had. Returns 0 or the
+ * code. */
 int tide_batch_append(struct tide_batch *batch, int64_t since, int64_t ingested_at, const struct tide_val *values,
                       struct tide_err *err);
 

@@ -1,5 +1,6 @@
-/* What a dataset is: its columns and options. Made by spec_parse.c from CREATE VIRTUAL TABLE's words, or by the catalog from the
- * shadow tables. Reference-counted, since cursors outlive a change of the schema; immutable once shared. */
+/* What a dataset is: its columns and options. Made by spec_parse.c from CREATE VIRTUAL TABLE's words, or by the
+ * catalog from the shadow tables. Reference-counted, since cursors outlive a change of the schema; immutable once
+ * shared. */
 #ifndef TIDE_MODEL_SPEC_H
 #define TIDE_MODEL_SPEC_H
 
@@ -17,9 +18,9 @@ enum tide_type {
   TIDE_TYPE_REAL,
   TIDE_TYPE_TEXT,
   TIDE_TYPE_BLOB,
-  TIDE_TYPE_BOOLEAN,      /* an integer, 0 or 1 */
-  TIDE_TYPE_JSON,         /* text, not validated */
-  TIDE_TYPE_TIMESTAMP_S,  /* integers since 1970 UTC */
+  TIDE_TYPE_BOOLEAN,     /* an integer, 0 or 1 */
+  TIDE_TYPE_JSON,        /* text, not validated */
+  TIDE_TYPE_TIMESTAMP_S, /* integers since 1970 UTC */
   TIDE_TYPE_TIMESTAMP_MS,
   TIDE_TYPE_TIMESTAMP_US,
   TIDE_TYPE_TIMESTAMP_NS
@@ -33,8 +34,8 @@ struct tide_column {
 };
 
 enum {
-  TIDE_SPEC_COLUMNS_MAX = 1990,     /* SQLite's 2,000 less the hidden ones */
-  TIDE_SPEC_PARTITION_MAX = 8,      /* columns in partition_by */
+  TIDE_SPEC_COLUMNS_MAX = 1990, /* SQLite's 2,000 less the hidden ones */
+  TIDE_SPEC_PARTITION_MAX = 8,  /* columns in partition_by */
   TIDE_SPEC_SEGMENT_ROWS_MIN = 16,
   TIDE_SPEC_SEGMENT_ROWS_MAX = 1048576,
   TIDE_SPEC_SEGMENT_ROWS = 65536,
@@ -63,7 +64,8 @@ bool tide_spec_equal(const struct tide_spec *a, const struct tide_spec *b);
 /* The column of that name, ASCII case ignored as SQLite does; -1 when there is none. */
 int tide_spec_find(const struct tide_spec *spec, const char *name, size_t size);
 
-/* The word of DDL for a type ("TIMESTAMP_MS"; "ANY"), and its inverse, case ignored: false when there is no such type. */
+/* The word of DDL for a type ("TIMESTAMP_MS"; "ANY"), and its inverse, case ignored: false when there is no such
+ * type. */
 const char *tide_spec_type_name(enum tide_type type);
 bool tide_spec_type_of(const char *name, size_t size, enum tide_type *ret_type);
 

@@ -10,9 +10,9 @@ enum tide_val_type { TIDE_VAL_NULL = 0, TIDE_VAL_INT = 1, TIDE_VAL_REAL = 2, TID
 enum { TIDE_VAL_TYPES = 5 };
 
 struct tide_val {
-  uint8_t type; /* enum tide_val_type */
-  int64_t i;    /* INT */
-  double r;     /* REAL; never NaN, SQLite stores that as NULL */
+  uint8_t type;  /* enum tide_val_type */
+  int64_t i;     /* INT */
+  double r;      /* REAL; never NaN, SQLite stores that as NULL */
   const void *p; /* TEXT (UTF-8, no NUL behind it), BLOB; not NULL when n > 0 */
   size_t n;      /* bytes of p */
 };
@@ -33,8 +33,8 @@ static inline struct tide_val tide_val_blob(const void *p, size_t n) {
   return (struct tide_val){.type = TIDE_VAL_BLOB, .p = p, .n = n};
 }
 
-/* SQLite's order with collation BINARY and no affinity: NULL, numbers (an integer and a real compare by exact value), text,
- * blobs. Below 0, 0, above 0. NULL equals NULL here. */
+/* SQLite's order with collation BINARY and no affinity: NULL, numbers (an integer and a real compare by exact
+ * value), text, blobs. Below 0, 0, above 0. NULL equals NULL here. */
 int tide_val_compare(const struct tide_val *a, const struct tide_val *b);
 
 /* "INTEGER", "REAL", "TEXT", "BLOB", "NULL" */

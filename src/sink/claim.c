@@ -103,7 +103,8 @@ static const char *column_name(const struct claim *claim, int column) {
   }
 }
 
-/* No format makes more bytes than that of a row beside its raw ones: the names of columns, and what comes from the partition's text. */
+/* No format makes more bytes than that of a row beside its raw ones: the names of columns, and what comes from the
+ * partition's text. */
 static size_t row_bytes_max(const struct claim *claim) {
   const struct tide_spec *spec = claim->ds->spec;
   size_t most = 0;
@@ -136,7 +137,8 @@ static char *take_text(struct tide_buf *buf, struct tide_err *err) {
   return (char *)buf->data;
 }
 
-/* <log id>/<sink>/<dataset>/<partition>/<generation>/<since>-<until>: names the same rows to whoever gets them twice. */
+/* <log id>/<sink>/<dataset>/<partition>/<generation>/<since>-<until>: names the same rows to whoever gets them
+ * twice. */
 static char *make_key(const struct claim *claim, struct tide_err *err) {
   struct tide_buf key = {0};
   tide_buf_printf(&key, err, "%s/", claim->ds->config.log_id);
@@ -144,7 +146,8 @@ static char *make_key(const struct claim *claim, struct tide_err *err) {
   tide_buf_put_u8(&key, '/', err);
   tide_partition_encode_name(claim->sink->prefix, strlen(claim->sink->prefix), &key, err);
   tide_buf_printf(&key, err, "/%s%s%lld/%lld-%lld", text_of(claim), text_size(claim) > 0 ? "/" : "",
-                  (long long)claim->watermark.generation, (long long)claim->watermark.since, (long long)claim->range.until);
+                  (long long)claim->watermark.generation, (long long)claim->watermark.since,
+                  (long long)claim->range.until);
   return take_text(&key, err);
 }
 
@@ -173,7 +176,8 @@ static char *freeze_columns(const struct claim *claim, struct tide_err *err) {
 }
 
 static char *freeze(const struct claim *claim, struct tide_err *err) {
-  struct tide_frozen frozen = {.target = claim->sink->target, .format = claim->sink->format, .filter = claim->sink->filter};
+  struct tide_frozen frozen = {
+      .target = claim->sink->target, .format = claim->sink->format, .filter = claim->sink->filter};
   frozen.columns = freeze_columns(claim, err);
   if (claim->config->format != NULL && claim->config->format->compressed && !tide_err_is_set(err))
     frozen.options = tide_printf(err, "{\"zstd_level\":%d}", claim->config->zstd_level);
@@ -187,7 +191,8 @@ static char *freeze(const struct claim *claim, struct tide_err *err) {
 
 /* ---- committed ---- */
 
-/* Inserts the batch unless another process was faster: then the watermark has moved, or the partition has an open batch. */
+/* Inserts the batch unless another process was faster: then the watermark has moved, or the partition has an open
+ * batch. */
 static bool insert(struct claim *claim, struct tide_batch_row *row, struct tide_err *err) {
   sqlite3 *db = claim->ds->conn->db;
   const struct tide_watermark seen = claim->watermark;
@@ -231,8 +236,9 @@ static bool commit(struct claim *claim, struct tide_batch_row *ret_row, struct t
 }
 
 enum tide_claim_outcome tide_claim_next(struct tide_runner *runner, const struct tide_sink *sink,
-                                        const struct tide_sink_config *config, struct tide_dataset *ds, int64_t partition,
-                                        int64_t newest, struct tide_batch_row *ret_row, struct tide_err *err) {
+                                        const struct tide_sink_config *config, struct tide_dataset *ds,
+                                        int64_t partition, int64_t newest, struct tide_batch_row *ret_row,
+                                        struct tide_err *err) {
   struct claim claim = {.runner = runner, .sink = sink, .ds = ds, .newest = newest, .config = config};
   enum tide_claim_outcome outcome = choose_rows(&claim, partition, err);
   if (outcome == TIDE_CLAIM_MADE && !tide_err_is_set(err))
@@ -243,8 +249,9 @@ enum tide_claim_outcome tide_claim_next(struct tide_runner *runner, const struct
   return outcome;
 }
 
-enum tide_claim_outcome tide_claim_look(struct tide_runner *runner, const struct tide_sink *sink, struct tide_dataset *ds,
-                                        int64_t partition, int64_t newest, struct tide_err *err) {
+enum tide_claim_outcome tide_claim_look(struct tide_runner *runner, const struct tide_sink *sink,
+                                        struct tide_dataset *ds, int64_t partition, int64_t newest,
+                                        struct tide_err *err) {
   struct claim claim = {.runner = runner, .sink = sink, .ds = ds, .newest = newest};
   const enum tide_claim_outcome outcome = choose_rows(&claim, partition, err);
   tide_buf_clear(&claim.partition);

@@ -12,15 +12,16 @@ enum tide_claim_outcome {
 };
 
 /* Claims the next batch of one partition: rows above its watermark and up to `newest` (not beyond the partition's
- * newest row), as many as max_rows and max_bytes allow. The batch row
- * is committed and durable when this returns TIDE_CLAIM_MADE; *ret_row is then the caller's to clear. config is the sink's row decoded, ds its
- * dataset. */
+ * newest row), as many as max_rows and max_bytes allow. The batch row is committed and durable when this returns
+ * TIDE_CLAIM_MADE; *ret_row is then the caller's to clear. config is the sink's row decoded, ds its dataset. */
 enum tide_claim_outcome tide_claim_next(struct tide_runner *runner, const struct tide_sink *sink,
-                                        const struct tide_sink_config *config, struct tide_dataset *ds, int64_t partition,
-                                        int64_t newest, struct tide_batch_row *ret_row, struct tide_err *err);
+                                        const struct tide_sink_config *config, struct tide_dataset *ds,
+                                        int64_t partition, int64_t newest, struct tide_batch_row *ret_row,
+                                        struct tide_err *err);
 
 /* What tide_claim_next would find, without claiming. */
-enum tide_claim_outcome tide_claim_look(struct tide_runner *runner, const struct tide_sink *sink, struct tide_dataset *ds,
-                                        int64_t partition, int64_t newest, struct tide_err *err);
+enum tide_claim_outcome tide_claim_look(struct tide_runner *runner, const struct tide_sink *sink,
+                                        struct tide_dataset *ds, int64_t partition, int64_t newest,
+                                        struct tide_err *err);
 
 #endif

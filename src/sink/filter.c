@@ -23,8 +23,8 @@ struct tide_filter {
  * expression with " AS type" behind it; no text is both. The second also stands in WHERE, where an aggregate is
  * refused. Line breaks keep a "--" comment from swallowing what follows.
  *
- * The first one runs: it gives 0 or 1 for each row of the table in order, and tests AND and OR from left to right as they are
- * written, where WHERE would move the cheap terms to the front: json_valid(x) AND x ->> 'a' = 1. */
+ * The first one runs: it gives 0 or 1 for each row of the table in order, and tests AND and OR from left to right as
+ * they are written, where WHERE would move the cheap terms to the front: json_valid(x) AND x ->> 'a' = 1. */
 static const char run_form[] = "SELECT CASE WHEN (\n%s\n) THEN 1 ELSE 0 END FROM \"" TIDE_FILTER_ROW "\"";
 static const char check_form[] = "SELECT 1 FROM \"" TIDE_FILTER_ROW "\" WHERE CAST(\n%s\n AS INTEGER)";
 

@@ -15,9 +15,9 @@ struct tide_filter;
 struct tide_filter *tide_filter_create(const struct tide_spec *spec, const char *expression, struct tide_err *err);
 void tide_filter_destroy(struct tide_filter *filter); /* NULL is fine */
 
-/* Sets keep[row] to 0 where the expression is false or NULL, and leaves 1 where it is true. Rows whose keep is 0 already are not
- * looked at, whatever they hold. partition and its values stand for the columns that batches do not hold. An expression
- * that fails on a row (integer overflow, malformed JSON) is an error that names the since. */
+/* Sets keep[row] to 0 where the expression is false or NULL, and leaves 1 where it is true. Rows whose keep is 0
+ * already are not looked at, whatever they hold. partition and its values stand for the columns that batches do not
+ * hold. An expression that fails on a row (integer overflow, malformed JSON) is an error that names the since. */
 int tide_filter_run(struct tide_filter *filter, const struct tide_batch *batch, const char *partition,
                     const struct tide_val *partition_values, uint8_t *keep, struct tide_err *err);
 

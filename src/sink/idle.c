@@ -8,8 +8,8 @@
 /* The data version of a schema's file, read under its lock: outside one it would be that of the last look. */
 static bool read_version(sqlite3 *db, const char *schema, uint32_t *ret_version, struct tide_err *err) {
   sqlite3_stmt *snapshot = tide_read_begin(db, schema, err);
-  const bool known = snapshot != NULL &&
-                     sqlite3_file_control(db, schema, SQLITE_FCNTL_DATA_VERSION, ret_version) == SQLITE_OK;
+  const bool known =
+      snapshot != NULL && sqlite3_file_control(db, schema, SQLITE_FCNTL_DATA_VERSION, ret_version) == SQLITE_OK;
   sqlite3_finalize(snapshot);
   return known;
 }
@@ -48,7 +48,8 @@ void tide_idle_note(struct tide_idle *idle, sqlite3 *db, const char *schema, str
     idle->files[idle->nfiles++] = file;
 }
 
-void tide_idle_remember(struct tide_idle *idle, const char *key, const char *json, size_t json_size, struct tide_err *err) {
+void tide_idle_remember(struct tide_idle *idle, const char *key, const char *json, size_t json_size,
+                        struct tide_err *err) {
   if (idle->useless)
     return;
   idle->key = tide_copy_string(key, err);

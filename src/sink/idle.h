@@ -1,7 +1,9 @@
-/* Remembers a call of tidemark_export that found nothing to do, so that the same call, on files that nobody wrote since, costs a look at their
- * data versions. A version is taken before the call looks at anything: a commit in between only makes the memory useless. All zero is empty.
+/* Remembers a call of tidemark_export that found nothing to do, so that the same call, on files that nobody wrote
+ * since, costs a look at their data versions. A version is taken before the call looks at anything: a commit in
+ * between only makes the memory useless. All zero is empty.
  *
- * Versions count from when a file was opened: of one that can be detached and attached again, or another in its place, they say nothing. */
+ * Versions count from when a file was opened: of one that can be detached and attached again, or another in its
+ * place, they say nothing. */
 #ifndef TIDE_SINK_IDLE_H
 #define TIDE_SINK_IDLE_H
 
@@ -33,6 +35,7 @@ const char *tide_idle_answer(const struct tide_idle *idle, sqlite3 *db, const ch
 void tide_idle_start(struct tide_idle *idle);
 void tide_idle_note(struct tide_idle *idle, sqlite3 *db, const char *schema, struct tide_err *err);
 /* The call found nothing to do. */
-void tide_idle_remember(struct tide_idle *idle, const char *key, const char *json, size_t json_size, struct tide_err *err);
+void tide_idle_remember(struct tide_idle *idle, const char *key, const char *json, size_t json_size,
+                        struct tide_err *err);
 
 #endif

@@ -1,6 +1,6 @@
-/* The rows of a frozen range of one partition, frame by frame, with the sink's columns decoded and its filter applied. It holds a snapshot only
- * between a call of tide_rows_next and tide_rows_pause, and goes on where it was: the rows of an open batch cannot be deleted or pruned, so
- * several snapshots give what one would. */
+/* The rows of a frozen range of one partition, frame by frame, with the sink's columns decoded and its filter
+ * applied. It holds a snapshot only between a call of tide_rows_next and tide_rows_pause, and goes on where it was:
+ * the rows of an open batch cannot be deleted or pruned, so several snapshots give what one would. */
 #ifndef TIDE_SINK_ROWS_H
 #define TIDE_SINK_ROWS_H
 
@@ -29,8 +29,8 @@ int tide_rows_open(struct tide_rows *rows, struct tide_dataset *ds, const struct
                    const char *partition, int64_t above, int64_t upto, struct tide_err *err);
 void tide_rows_clear(struct tide_rows *rows);
 
-/* The next rows: those of the batch from first to end - 1 with keep 1. live counts the rows in the range that were not deleted, kept those that
- * the filter lets through. false at the end and on error. */
+/* The next rows: those of the batch from first to end - 1 with keep 1. live counts the rows in the range that were
+ * not deleted, kept those that the filter lets through. false at the end and on error. */
 struct tide_rows_slice {
   const struct tide_batch *batch;
   size_t first;

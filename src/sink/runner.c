@@ -59,8 +59,8 @@ static int64_t retry_delay(int64_t attempts) {
 }
 
 /* row NULL: no batch was claimed. */
-static void report_failure(struct tide_tick *tick, const struct tide_batch_row *row, const char *message, int64_t retry_at,
-                           struct tide_err *err) {
+static void report_failure(struct tide_tick *tick, const struct tide_batch_row *row, const char *message,
+                           int64_t retry_at, struct tide_err *err) {
   bool altered = false;
   tick->failed++;
   tide_buf_printf(&tick->failures, err, "%s{\"error\":", tick->failures.len > 0 ? "," : "");
@@ -68,20 +68,22 @@ static void report_failure(struct tide_tick *tick, const struct tide_batch_row *
   if (row != NULL) {
     tide_buf_put_string(&tick->failures, ",\"partition\":", err);
     tide_json_put_string(&tick->failures, row->partition, strlen(row->partition), &altered, err);
-    tide_buf_printf(&tick->failures, err, ",\"batch\":%lld,\"retry_at\":%lld", (long long)row->batch, (long long)retry_at);
+    tide_buf_printf(&tick->failures, err, ",\"batch\":%lld,\"retry_at\":%lld", (long long)row->batch,
+                    (long long)retry_at);
   }
   tide_buf_put_u8(&tick->failures, '}', err);
 }
 
-/* The batch stays, with the error on its row, for a later tick; unless it is another's by now, which is then all there is to tell: whatever
- * went wrong may be the other's doing. */
+/* The batch stays, with the error on its row, for a later tick; unless it is another's by now, which is then all
+ * there is to tell: whatever went wrong may be the other's doing. */
 static void fail_batch(struct ticking *ticking, const struct tide_batch_row *row, const struct tide_err *failure,
                        struct tide_err *err) {
   const int64_t retry_at = tide_dataset_now_ms(ticking->ds) + retry_delay(row->attempts);
   if (tide_batch_fail(ticking->runner->conn->db, ticking->runner->schema, row->batch, failure->msg, retry_at, err))
     report_failure(ticking->tick, row, failure->msg, retry_at, err);
   else
-    report_failure(ticking->tick, row, "the batch was taken over by another process, or given up, while it was shipped", 0, err);
+    report_failure(ticking->tick, row, "the batch was taken over by another process, or given up, while it was shipped",
+                   0, err);
 }
 
 /* ---- one batch ---- */
@@ -204,7 +206,8 @@ static void find_candidates(struct ticking *ticking, struct tide_err *err) {
   ticking->log_id = tide_exportlog_last_id(ticking->runner->conn->db, ticking->runner->schema, err);
   while (stats != NULL && tide_stats_next(stats, &stat, err)) {
     void *candidates = ticking->candidates;
-    if (tide_grow(&candidates, &ticking->candidates_cap, ticking->ncandidates + 1, sizeof *ticking->candidates, err) != 0)
+    if (tide_grow(&candidates, &ticking->candidates_cap, ticking->ncandidates + 1, sizeof *ticking->candidates, err) !=
+        0)
       break;
     ticking->candidates = candidates;
     ticking->candidates[ticking->ncandidates++] = (struct candidate){stat.partition, stat.last_since};
@@ -216,13 +219,13 @@ static void find_candidates(struct ticking *ticking, struct tide_err *err) {
 /* The batch limit is reached: whether that leaves something undone. */
 static void look_for_more(struct ticking *ticking, const struct candidate *candidate, struct tide_err *err) {
   struct tide_tick *tick = ticking->tick;
-  if (!tick->more && tide_claim_look(ticking->runner, ticking->sink, ticking->ds, candidate->partition, candidate->newest,
-                                     err) == TIDE_CLAIM_MADE)
+  if (!tick->more && tide_claim_look(ticking->runner, ticking->sink, ticking->ds, candidate->partition,
+                                     candidate->newest, err) == TIDE_CLAIM_MADE)
     tick->more = true;
 }
 
-/* Claims and ships the next batch of a partition. false when it has no more for this tick. last: no partition comes after this one, so that its
- * last batch may note that the sink has caught up. */
+/* Claims and ships the next batch of a partition. false when it has no more for this tick. last: no partition comes
+ * after this one, so that its last batch may note that the sink has caught up. */
 static bool export_next(struct ticking *ticking, const struct candidate *candidate, bool last, struct tide_err *err) {
   struct tide_batch_row row;
   struct tide_tick *tick = ticking->tick;
@@ -255,11 +258,13 @@ static void export_new(struct ticking *ticking, struct tide_err *err) {
   }
 }
 
-/* The last partition may have had nothing left for a batch that notes it. A tick that wrote nothing goes without: it writes nothing. */
+/* The last partition may have had nothing left for a batch that notes it. A tick that wrote nothing goes without: it
+ * writes nothing. */
 static void note_at_the_end(struct ticking *ticking, struct tide_err *err) {
   const struct tide_tick *tick = ticking->tick;
   struct tide_durable txn;
-  if (ticking->noted || tick->batches == 0 || tick->failed > 0 || tick->waiting > 0 || tick->more || tide_err_is_set(err))
+  if (ticking->noted || tick->batches == 0 || tick->failed > 0 || tick->waiting > 0 || tick->more ||
+      tide_err_is_set(err))
     return;
   tide_durable_begin_plain(ticking->runner->conn->db, ticking->runner->schema, &txn, err);
   note_caught_up(ticking, err);
@@ -284,7 +289,8 @@ static void tick_sink(struct ticking *ticking, struct tide_err *err) {
   note_at_the_end(ticking, err);
 }
 
-void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, struct tide_tick *ret_tick, struct tide_err *err) {
+void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, struct tide_tick *ret_tick,
+                      struct tide_err *err) {
   struct ticking ticking = {.runner = runner, .sink = sink, .tick = ret_tick};
   struct tide_err failure = {0};
   tick_sink(&ticking, &failure);
@@ -310,8 +316,8 @@ int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *si
                            &ticking.config, err);
   for (size_t i = 0; i < ticking.ncandidates && !tide_err_is_set(err); i++) {
     const struct candidate *candidate = &ticking.candidates[i];
-    if (tide_claim_next(runner, sink, &ticking.config, ticking.ds, candidate->partition, candidate->newest, &row, err) ==
-            TIDE_CLAIM_MADE &&
+    if (tide_claim_next(runner, sink, &ticking.config, ticking.ds, candidate->partition, candidate->newest, &row,
+                        err) == TIDE_CLAIM_MADE &&
         !tide_err_is_set(err))
       tide_batch_row_clear(&row);
   }
@@ -335,8 +341,8 @@ static void count_delivered(struct tide_runner *runner, const struct tide_batch_
   ack->rows = row->rows;
   struct tide_dataset *ds = tide_dataset_acquire(runner->conn, runner->schema, row->dataset, err);
   if (ds != NULL && tide_frozen_read(runner->conn->db, row->config, &frozen, err) == 0 && frozen.filter != NULL &&
-      tide_sink_config_parse(ds->spec, frozen.target, frozen.format, frozen.columns, frozen.filter, frozen.options, &config,
-                             err) == 0)
+      tide_sink_config_parse(ds->spec, frozen.target, frozen.format, frozen.columns, frozen.filter, frozen.options,
+                             &config, err) == 0)
     tide_ship_count(ds, &config, row->partition, row->since, row->until, &ack->rows, &ack->skipped, err);
   tide_sink_config_clear(&config);
   tide_frozen_clear(&frozen);

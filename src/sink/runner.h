@@ -1,5 +1,6 @@
-/* Carries a sink's rows out: claim committed -> encode -> put -> ack. Nothing of SQLite's is open while a target works; after a crash anywhere the
- * next tick ships the recorded batch again, under the same name, with the same bytes. */
+/* Carries a sink's rows out: claim committed -> encode -> put -> ack. Nothing of SQLite's is open while a target
+ * works; after a crash anywhere the next tick ships the recorded batch again, under the same name, with the same
+ * bytes. */
 #ifndef TIDE_SINK_RUNNER_H
 #define TIDE_SINK_RUNNER_H
 
@@ -14,8 +15,8 @@ enum { TIDE_RUNNER_LEASE_MS = 60000 };
 struct tide_runner {
   struct tide_conn *conn;
   const char *schema;
-  const char *owner;   /* this connection, as batches name it */
-  bool now;            /* ignore min_rows, max_delay and not_before */
+  const char *owner;    /* this connection, as batches name it */
+  bool now;             /* ignore min_rows, max_delay and not_before */
   int64_t batches_left; /* how many more may be shipped */
 };
 
@@ -27,17 +28,20 @@ struct tide_tick {
   int64_t altered; /* rows with a value that the format could not hold exactly */
   int64_t bytes;
   int64_t failed;
-  int64_t waiting; /* partitions that wait for company, for their next try, or for another process */
-  bool more;       /* stopped at max_batches */
+  int64_t waiting;          /* partitions that wait for company, for their next try, or for another process */
+  bool more;                /* stopped at max_batches */
   struct tide_buf failures; /* JSON objects with commas between */
 };
 void tide_tick_clear(struct tide_tick *tick);
 
-/* Exports what the sink has not had, up to the newest since at its start. A partition's failure goes on its batch row and into the tick; err is
- * set only by what concerns them all (no memory, interrupt, a database that is locked or cannot be read). */
-void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, struct tide_tick *ret_tick, struct tide_err *err);
+/* Exports what the sink has not had, up to the newest since at its start. A partition's failure goes on its batch
+ * row and into the tick; err is set only by what concerns them all (no memory, interrupt, a database that is locked
+ * or cannot be read). */
+void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, struct tide_tick *ret_tick,
+                      struct tide_err *err);
 
-/* For a sink that its user drives: claims a batch for every partition that has rows and no open batch, and gives how many are open. */
+/* For a sink that its user drives: claims a batch for every partition that has rows and no open batch, and gives how
+ * many are open. */
 int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *sink, struct tide_err *err);
 
 /* Acks a batch of such a sink. */

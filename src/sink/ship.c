@@ -25,7 +25,8 @@ struct shipping {
   struct tide_shipment shipment;
 };
 
-static struct tide_encoder *create_encoder(const struct tide_sink_config *config, struct tide_rows *rows, struct tide_err *err) {
+static struct tide_encoder *create_encoder(const struct tide_sink_config *config, struct tide_rows *rows,
+                                           struct tide_err *err) {
   const struct tide_encoder_config encoder_config = {.spec = rows->spec,
                                                      .columns = config->columns,
                                                      .ncolumns = config->ncolumns,
@@ -69,11 +70,13 @@ static void renew(struct shipping *ship, struct tide_err *err) {
   if (now >= ship->renewed_at && now - ship->renewed_at < SHIP_RENEW_MS)
     return;
   ship->renewed_at = now;
-  if (!tide_batch_renew(ship->runner->conn->db, ship->runner->schema, ship->row->batch, now + TIDE_RUNNER_LEASE_MS, err))
+  if (!tide_batch_renew(ship->runner->conn->db, ship->runner->schema, ship->row->batch, now + TIDE_RUNNER_LEASE_MS,
+                        err))
     tide_err_set(err, SQLITE_CONSTRAINT, "batch %lld was taken over by another process", (long long)ship->row->batch);
 }
 
-/* Writes what the encoder has given. The target is opened when there is a first byte, so that a batch without rows touches nothing. */
+/* Writes what the encoder has given. The target is opened when there is a first byte, so that a batch without rows
+ * touches nothing. */
 static void put(struct shipping *ship, struct tide_err *err) {
   tide_rows_pause(&ship->rows);
   if (ship->out.len == 0 || tide_err_is_set(err))
@@ -97,8 +100,8 @@ static void encode_rows(struct shipping *ship, struct tide_err *err) {
     ship->shipment.rows += slice.kept;
     ship->shipment.skipped += slice.live - slice.kept;
     if (slice.kept > 0)
-      ship->encoder->methods->rows(ship->encoder, slice.batch, slice.first, slice.end - slice.first, slice.keep, &ship->out,
-                                   err);
+      ship->encoder->methods->rows(ship->encoder, slice.batch, slice.first, slice.end - slice.first, slice.keep,
+                                   &ship->out, err);
     if (ship->out.len >= SHIP_SLICE_BYTES)
       put(ship, err);
   }
@@ -125,7 +128,8 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
   if (rc != 0 && (rc & 0xff) != SQLITE_CORRUPT)
     tide_err_set(err, rc, "%s", unreadable.msg);
   else
-    tide_err_set(err, SQLITE_CONSTRAINT, "object %s is already in %s and holds other rows: it is left as it is, move it away",
+    tide_err_set(err, SQLITE_CONSTRAINT,
+                 "object %s is already in %s and holds other rows: it is left as it is, move it away",
                  ship->row->object, ship->config.folder);
 }
 
@@ -135,8 +139,9 @@ static void finish(struct shipping *ship, struct tide_err *err) {
   bool exists = false;
   const struct tide_batch_row *row = ship->row;
   if (ship->shipment.rows + ship->shipment.skipped != row->rows)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "batch %lld was claimed with %lld rows, but %lld are there", (long long)row->batch,
-                 (long long)row->rows, (long long)(ship->shipment.rows + ship->shipment.skipped));
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "batch %lld was claimed with %lld rows, but %lld are there",
+                 (long long)row->batch, (long long)row->rows,
+                 (long long)(ship->shipment.rows + ship->shipment.skipped));
   if (ship->shipment.rows == 0 || tide_err_is_set(err))
     return;
   ship->encoder->methods->finish(ship->encoder, &ship->out, ship->shipment.hash, err);
@@ -148,8 +153,8 @@ static void finish(struct shipping *ship, struct tide_err *err) {
     compare_existing(ship, err);
 }
 
-void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, bool again, struct tide_shipment *ret_shipment,
-               struct tide_err *err) {
+void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, bool again,
+               struct tide_shipment *ret_shipment, struct tide_err *err) {
   struct shipping ship = {.runner = runner, .row = row, .again = again};
   open_shipping(&ship, err);
   if (!tide_err_is_set(err))
@@ -180,8 +185,8 @@ static int64_t measure_slice(struct tide_encoder *encoder, const struct tide_row
   return 0;
 }
 
-int64_t tide_ship_measure(struct tide_dataset *ds, const struct tide_sink_config *config, const char *partition, int64_t above,
-                          int64_t upto, int64_t max_bytes, struct tide_err *err) {
+int64_t tide_ship_measure(struct tide_dataset *ds, const struct tide_sink_config *config, const char *partition,
+                          int64_t above, int64_t upto, int64_t max_bytes, struct tide_err *err) {
   struct tide_rows rows;
   struct tide_rows_slice slice;
   struct tide_buf out = {0};
@@ -198,8 +203,8 @@ int64_t tide_ship_measure(struct tide_dataset *ds, const struct tide_sink_config
   return cut != 0 ? cut : upto;
 }
 
-void tide_ship_count(struct tide_dataset *ds, const struct tide_sink_config *config, const char *partition, int64_t above,
-                     int64_t upto, int64_t *ret_rows, int64_t *ret_skipped, struct tide_err *err) {
+void tide_ship_count(struct tide_dataset *ds, const struct tide_sink_config *config, const char *partition,
+                     int64_t above, int64_t upto, int64_t *ret_rows, int64_t *ret_skipped, struct tide_err *err) {
   struct tide_rows rows;
   struct tide_rows_slice slice;
   *ret_rows = 0;

@@ -15,10 +15,10 @@ struct tide_target {
 
 struct tide_target_methods {
   /* One object at a time: begin, write any number of times, then commit or abort. A failed begin or write and every
-   * commit end it, nothing is left of it; abort is fine at any time. name: parts of [A-Za-z0-9%=._~-]+ joined by '/',
-   * none of them "." or "..", relative to the target; anything else is SQLITE_ERROR. token: the batch number, to tell
-   * temporary names apart. again: the object was tried before, perhaps by a process that died; what that left under this or
-   * an older token is taken away, which takes a look at everything beside the object. */
+   * commit end it, nothing is left of it; abort is fine at any time. name: parts of [A-Za-z0-9%=._~-]+ joined by
+   * '/', none of them "." or "..", relative to the target; anything else is SQLITE_ERROR. token: the batch number,
+   * to tell temporary names apart. again: the object was tried before, perhaps by a process that died; what that
+   * left under this or an older token is taken away, which takes a look at everything beside the object. */
   int (*begin)(struct tide_target *target, const char *name, int64_t token, bool again, struct tide_err *err);
   int (*write)(struct tide_target *target, const void *bytes, size_t size, struct tide_err *err);
   /* Makes the object durable under its name, then returns 0. An object that is already there is never replaced:

@@ -20,8 +20,9 @@ static const char *const create_sql[] = {
                                           " PRIMARY KEY(partition, last_since)) STRICT, WITHOUT ROWID",
     "CREATE TABLE " TIDE_TABLE("chunk") "(id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT",
     "CREATE TABLE " TIDE_TABLE("deleted") "(since INTEGER PRIMARY KEY, partition INTEGER NOT NULL) STRICT",
-    "CREATE TABLE " TIDE_TABLE("tail") "(last_since INTEGER PRIMARY KEY, partition INTEGER NOT NULL,"
-                                       " first_since INTEGER NOT NULL, rows INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
+    "CREATE TABLE " TIDE_TABLE(
+        "tail") "(last_since INTEGER PRIMARY KEY, partition INTEGER NOT NULL,"
+                " first_since INTEGER NOT NULL, rows INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
     NULL};
 
 static void create_columns(sqlite3 *db, struct tide_names names, const struct tide_spec *spec, struct tide_err *err) {
@@ -46,18 +47,20 @@ void tide_catalog_create(sqlite3 *db, struct tide_names names, const struct tide
                          struct tide_err *err) {
   for (size_t i = 0; create_sql[i] != NULL; i++)
     tide_stmt_exec(db, err, create_sql[i], names.schema, names.dataset);
-  tide_stmt_exec(db, err,
-                 "INSERT INTO " TIDE_TABLE("config") "(key, value) VALUES('format', %d), ('log_id', %Q), ('sealed_since', 0),"
-                                                     " ('next_chunk', 1), ('seals', 0), ('segment_rows', %lld),"
-                                                     " ('zstd_level', %d), ('autoflush', %d)",
-                 names.schema, names.dataset, TIDE_CATALOG_FORMAT, log_id, (long long)spec->segment_rows, spec->zstd_level,
-                 spec->autoflush ? 1 : 0);
+  tide_stmt_exec(
+      db, err,
+      "INSERT INTO " TIDE_TABLE("config") "(key, value) VALUES('format', %d), ('log_id', %Q), ('sealed_since', 0),"
+                                          " ('next_chunk', 1), ('seals', 0), ('segment_rows', %lld),"
+                                          " ('zstd_level', %d), ('autoflush', %d)",
+      names.schema, names.dataset, TIDE_CATALOG_FORMAT, log_id, (long long)spec->segment_rows, spec->zstd_level,
+      spec->autoflush ? 1 : 0);
   create_columns(db, names, spec, err);
 }
 
 void tide_catalog_drop(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   for (size_t i = 0; tide_names_suffixes[i] != NULL; i++)
-    tide_stmt_exec(db, err, "DROP TABLE IF EXISTS \"%w\".\"%w_%w\"", names.schema, names.dataset, tide_names_suffixes[i]);
+    tide_stmt_exec(db, err, "DROP TABLE IF EXISTS \"%w\".\"%w_%w\"", names.schema, names.dataset,
+                   tide_names_suffixes[i]);
 }
 
 void tide_catalog_rename(sqlite3 *db, struct tide_names names, const char *new_name, struct tide_err *err) {
@@ -86,15 +89,21 @@ static bool set_config_key(struct config_key *keys, size_t nkeys, const char *na
 }
 
 void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_config *ret_config, struct tide_err *err) {
-  struct tide_config config = {.format = -1, .sealed_since = -1, .next_chunk = -1, .seals = -1, .segment_rows = -1,
-                               .zstd_level = -1, .autoflush = -1};
-  struct config_key keys[] = {{"format", &config.format, 1, INT32_MAX},
-                              {"sealed_since", &config.sealed_since, 0, INT64_MAX},
-                              {"next_chunk", &config.next_chunk, 1, INT64_MAX},
-                              {"seals", &config.seals, 0, INT64_MAX},
-                              {"segment_rows", &config.segment_rows, TIDE_SPEC_SEGMENT_ROWS_MIN, TIDE_SPEC_SEGMENT_ROWS_MAX},
-                              {"zstd_level", &config.zstd_level, TIDE_SPEC_ZSTD_LEVEL_MIN, TIDE_SPEC_ZSTD_LEVEL_MAX},
-                              {"autoflush", &config.autoflush, 0, 1}};
+  struct tide_config config = {.format = -1,
+                               .sealed_since = -1,
+                               .next_chunk = -1,
+                               .seals = -1,
+                               .segment_rows = -1,
+                               .zstd_level = -1,
+                               .autoflush = -1};
+  struct config_key keys[] = {
+      {"format", &config.format, 1, INT32_MAX},
+      {"sealed_since", &config.sealed_since, 0, INT64_MAX},
+      {"next_chunk", &config.next_chunk, 1, INT64_MAX},
+      {"seals", &config.seals, 0, INT64_MAX},
+      {"segment_rows", &config.segment_rows, TIDE_SPEC_SEGMENT_ROWS_MIN, TIDE_SPEC_SEGMENT_ROWS_MAX},
+      {"zstd_level", &config.zstd_level, TIDE_SPEC_ZSTD_LEVEL_MIN, TIDE_SPEC_ZSTD_LEVEL_MAX},
+      {"autoflush", &config.autoflush, 0, 1}};
   const size_t nkeys = sizeof keys / sizeof *keys;
   sqlite3_stmt *stmt =
       tide_stmt_prepare(db, err, "SELECT key, value FROM " TIDE_TABLE("config"), names.schema, names.dataset);
@@ -123,8 +132,8 @@ void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_confi
 }
 
 void tide_catalog_set(sqlite3 *db, struct tide_names names, const char *key, int64_t value, struct tide_err *err) {
-  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("config") " SET value = %lld WHERE key = %Q", names.schema, names.dataset,
-                 (long long)value, key);
+  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("config") " SET value = %lld WHERE key = %Q", names.schema,
+                 names.dataset, (long long)value, key);
 }
 
 bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err) {
@@ -133,7 +142,8 @@ bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err) {
 
 /* ---- spec ---- */
 
-static void read_column(sqlite3_stmt *stmt, struct tide_spec *spec, size_t *cap, const char *dataset, struct tide_err *err) {
+static void read_column(sqlite3_stmt *stmt, struct tide_spec *spec, size_t *cap, const char *dataset,
+                        struct tide_err *err) {
   void *columns = spec->columns;
   if (tide_grow(&columns, cap, spec->ncolumns + 1, sizeof *spec->columns, err) != 0)
     return;
@@ -175,8 +185,8 @@ static void place_partition_columns(struct tide_spec *spec, const char *dataset,
     }
   }
   if (placed != spec->npartition)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column names the partition columns twice or not at all", dataset,
-                 dataset);
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column names the partition columns twice or not at all",
+                 dataset, dataset);
 }
 
 struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, const struct tide_config *config,
@@ -226,8 +236,8 @@ int64_t tide_catalog_partition_add(sqlite3 *db, struct tide_names names, const c
   int64_t id = tide_catalog_partition_find(db, names, text, size, err);
   if (id != 0 || tide_err_is_set(err))
     return id;
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("partition") "(name) VALUES(?1)", names.schema,
-                                         names.dataset);
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("partition") "(name) VALUES(?1)",
+                                         names.schema, names.dataset);
   if (stmt != NULL)
     sqlite3_bind_text64(stmt, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
   tide_stmt_run(stmt, err);
@@ -250,22 +260,22 @@ void tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names, in
     tide_buf_put(out, text, (size_t)sqlite3_column_bytes(stmt, 0), err);
     sqlite3_reset(stmt);
   } else {
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition has no partition %lld", names.dataset, names.dataset,
-                 (long long)id);
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition has no partition %lld", names.dataset,
+                 names.dataset, (long long)id);
   }
 }
 
 sqlite3_stmt *tide_catalog_partitions_above(sqlite3 *db, struct tide_names names, int64_t since, struct tide_err *err) {
   return tide_stmt_prepare(db, err,
-                           "SELECT id, name, written, deleted, last_since FROM " TIDE_TABLE("partition")
-                           " WHERE last_since > %lld ORDER BY last_since",
+                           "SELECT id, name, written, deleted, last_since FROM " TIDE_TABLE(
+                               "partition") " WHERE last_since > %lld ORDER BY last_since",
                            names.schema, names.dataset, (long long)since);
 }
 
 sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err,
-                           "SELECT id, name, written, deleted, last_since FROM " TIDE_TABLE("partition") " WHERE id = ?1",
-                           names.schema, names.dataset);
+  return tide_stmt_prepare(
+      db, err, "SELECT id, name, written, deleted, last_since FROM " TIDE_TABLE("partition") " WHERE id = ?1",
+      names.schema, names.dataset);
 }
 
 bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_partition_row *ret_row, struct tide_err *err) {
@@ -283,10 +293,11 @@ bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_partition_row *r
 /* ---- segments ---- */
 
 sqlite3_stmt *tide_catalog_segments_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err,
-                           "SELECT partition, last_since, first_since, rows, deleted, chunk, raw_bytes, meta"
-                           " FROM " TIDE_TABLE("segment") " WHERE partition = ?1 AND last_since > ?2 ORDER BY last_since",
-                           names.schema, names.dataset);
+  return tide_stmt_prepare(
+      db, err,
+      "SELECT partition, last_since, first_since, rows, deleted, chunk, raw_bytes, meta"
+      " FROM " TIDE_TABLE("segment") " WHERE partition = ?1 AND last_since > ?2 ORDER BY last_since",
+      names.schema, names.dataset);
 }
 
 void tide_catalog_segments_seek(sqlite3_stmt *stmt, int64_t partition, int64_t since) {
@@ -310,25 +321,27 @@ bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_segment_row *ret
   return true;
 }
 
-sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, const char *partition, struct tide_err *err) {
+sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, const char *partition,
+                                        struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err,
       "SELECT p.name, s.first_since, s.last_since, s.rows, s.deleted, s.revision, s.raw_bytes, s.stored_bytes"
-      " FROM " TIDE_TABLE("partition") " p JOIN " TIDE_TABLE("segment") " s ON s.partition = p.id"
-      " WHERE ?1 IS NULL OR p.name = ?1 ORDER BY p.id, s.last_since",
+      " FROM " TIDE_TABLE("partition") " p JOIN " TIDE_TABLE(
+          "segment") " s ON s.partition = p.id"
+                     " WHERE ?1 IS NULL OR p.name = ?1 ORDER BY p.id, s.last_since",
       names.schema, names.dataset, names.schema, names.dataset);
   if (stmt != NULL)
     sqlite3_bind_text(stmt, 1, partition, -1, SQLITE_TRANSIENT);
   return stmt;
 }
 
-void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t partition, struct tide_segment_totals *ret_totals,
-                                 struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err,
-      "SELECT count(*), total(raw_bytes), total(stored_bytes), min(first_since) FROM " TIDE_TABLE("segment")
-      " WHERE partition = %lld",
-      names.schema, names.dataset, (long long)partition);
+void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t partition,
+                                 struct tide_segment_totals *ret_totals, struct tide_err *err) {
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err,
+                        "SELECT count(*), total(raw_bytes), total(stored_bytes), min(first_since) FROM " TIDE_TABLE(
+                            "segment") " WHERE partition = %lld",
+                        names.schema, names.dataset, (long long)partition);
   if (tide_stmt_row(stmt, err))
     *ret_totals = (struct tide_segment_totals){.segments = sqlite3_column_int64(stmt, 0),
                                                .raw_bytes = sqlite3_column_int64(stmt, 1),
@@ -337,10 +350,10 @@ void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t p
   sqlite3_finalize(stmt);
 }
 
-void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last, int64_t n,
-                                struct tide_err *err) {
-  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("partition") " SET deleted = deleted + %lld WHERE id = %lld", names.schema,
-                 names.dataset, (long long)n, (long long)partition);
+void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last,
+                                int64_t n, struct tide_err *err) {
+  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("partition") " SET deleted = deleted + %lld WHERE id = %lld",
+                 names.schema, names.dataset, (long long)n, (long long)partition);
   if (segment_last != 0)
     tide_stmt_exec(db, err,
                    "UPDATE " TIDE_TABLE("segment") " SET deleted = deleted + %lld WHERE partition = %lld"
@@ -352,7 +365,7 @@ void tide_catalog_restore_changes(sqlite3 *db, struct tide_names names, int64_t 
   tide_stmt_exec(db, err,
                  "WITH RECURSIVE n(i) AS (SELECT 1 WHERE %lld > 0 UNION ALL SELECT i + 1 FROM n WHERE i < %lld)"
                  " INSERT INTO " TIDE_TABLE("config") "(key, value) SELECT 'format', %d FROM n WHERE true"
-                                                     " ON CONFLICT(key) DO UPDATE SET value = value",
+                                                      " ON CONFLICT(key) DO UPDATE SET value = value",
                  (long long)n, (long long)n, names.schema, names.dataset, TIDE_CATALOG_FORMAT);
 }
 

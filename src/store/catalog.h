@@ -4,7 +4,8 @@
  *                                             log_id       32 hexadecimal digits
  *                                             sealed_since the highest since that ever left the tail
  *                                             next_chunk   the lowest chunk id never given
- *                                             seals        how often the tail was sealed: tells caches that it changed in front
+ *                                             seals        how often the tail was sealed: tells caches that it changed
+ *                                                          in front
  *                                             segment_rows, zstd_level, autoflush
  *   _column(ordinal INTEGER PRIMARY KEY, name TEXT, type TEXT, not_null INTEGER, partition_at INTEGER)
  *   _partition(id INTEGER PRIMARY KEY, name TEXT UNIQUE, written, deleted, last_since)
@@ -47,25 +48,30 @@ struct tide_config {
 void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_config *ret_config, struct tide_err *err);
 void tide_catalog_set(sqlite3 *db, struct tide_names names, const char *key, int64_t value, struct tide_err *err);
 
-/* Whether the connection's databases are UTF-16: SQLite then orders text by those units, and our order of bytes says nothing of it. */
+/* Whether the connection's databases are UTF-16: SQLite then orders text by those units, and our order of bytes says
+ * nothing of it. */
 bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err);
 
 /* The spec as stored: columns and the options of the config. One reference; NULL on failure. */
-struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, const struct tide_config *config, struct tide_err *err);
+struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, const struct tide_config *config,
+                                    struct tide_err *err);
 
 /* ---- partitions ---- */
 
 /* The id of a partition by its text; 0 when there is none. */
-int64_t tide_catalog_partition_find(sqlite3 *db, struct tide_names names, const char *text, size_t size, struct tide_err *err);
+int64_t tide_catalog_partition_find(sqlite3 *db, struct tide_names names, const char *text, size_t size,
+                                    struct tide_err *err);
 /* The same, made when there is none. */
-int64_t tide_catalog_partition_add(sqlite3 *db, struct tide_names names, const char *text, size_t size, struct tide_err *err);
-/* Appends the text of a partition, by a statement of tide_catalog_partition_prepare; SQLITE_CORRUPT_VTAB when there is no such id. */
+int64_t tide_catalog_partition_add(sqlite3 *db, struct tide_names names, const char *text, size_t size,
+                                   struct tide_err *err);
+/* Appends the text of a partition, by a statement of tide_catalog_partition_prepare; SQLITE_CORRUPT_VTAB when there
+ * is no such id. */
 sqlite3_stmt *tide_catalog_partition_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 void tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names, int64_t id, struct tide_buf *out,
                                  struct tide_err *err);
 
-/* Partitions that have segments above a since, in the order of that (bind nothing); one partition by its id (bind it as ?1). Read the rows
- * with tide_catalog_partition_row. */
+/* Partitions that have segments above a since, in the order of that (bind nothing); one partition by its id (bind it
+ * as ?1). Read the rows with tide_catalog_partition_row. */
 struct tide_partition_row {
   int64_t id;
   const char *text; /* a view, until the statement moves */
@@ -92,15 +98,16 @@ struct tide_segment_row {
   size_t meta_size;
 };
 
-/* A statement that gives a partition's segments above a since, in order: bind with tide_catalog_segments_seek, then step with
- * tide_catalog_segments_next, which is false at the end and on error. Finalize it as any statement. */
+/* A statement that gives a partition's segments above a since, in order: bind with tide_catalog_segments_seek, then
+ * step with tide_catalog_segments_next, which is false at the end and on error. Finalize it as any statement. */
 sqlite3_stmt *tide_catalog_segments_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 void tide_catalog_segments_seek(sqlite3_stmt *stmt, int64_t partition, int64_t since);
 bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_segment_row *ret_row, struct tide_err *err);
 
-/* All segments of a partition (NULL: of all) as rows of: partition's text, first_since, last_since, rows, deleted, revision, raw_bytes,
- * stored_bytes. */
-sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, const char *partition, struct tide_err *err);
+/* All segments of a partition (NULL: of all) as rows of: partition's text, first_since, last_since, rows, deleted,
+ * revision, raw_bytes, stored_bytes. */
+sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, const char *partition,
+                                        struct tide_err *err);
 
 /* What a partition's segments are together; first_since 0: there are none. */
 struct tide_segment_totals {
@@ -109,8 +116,8 @@ struct tide_segment_totals {
   int64_t stored_bytes;
   int64_t first_since;
 };
-void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t partition, struct tide_segment_totals *ret_totals,
-                                 struct tide_err *err);
+void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t partition,
+                                 struct tide_segment_totals *ret_totals, struct tide_err *err);
 
 /* Makes changes() say n again after our own statements: SQLite has no other way than to change n rows. */
 void tide_catalog_restore_changes(sqlite3 *db, struct tide_names names, int64_t n, struct tide_err *err);
@@ -119,7 +126,7 @@ void tide_catalog_restore_changes(sqlite3 *db, struct tide_names names, int64_t 
 void tide_catalog_join_transaction(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* Counts n more deleted rows in a segment (last_since 0: none, the rows lie in the tail) and in its partition. */
-void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last, int64_t n,
-                                struct tide_err *err);
+void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last,
+                                int64_t n, struct tide_err *err);
 
 #endif

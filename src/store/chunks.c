@@ -11,7 +11,8 @@ static void store_chunks(sqlite3 *db, struct tide_names names, const struct tide
       continue;
     sqlite3_bind_int64(stmt, 1, chunk + (int64_t)i);
     if (sqlite3_bind_blob64(stmt, 2, segment->chunks[i].data, segment->chunks[i].len, SQLITE_STATIC) != SQLITE_OK)
-      tide_err_set(err, SQLITE_TOOBIG, "dataset %s: one column of a segment is bigger than SQLite's limit", names.dataset);
+      tide_err_set(err, SQLITE_TOOBIG, "dataset %s: one column of a segment is bigger than SQLite's limit",
+                   names.dataset);
     tide_stmt_run(stmt, err);
   }
   sqlite3_finalize(stmt);
@@ -22,8 +23,9 @@ void tide_chunks_store(sqlite3 *db, struct tide_names names, int64_t partition, 
   store_chunks(db, names, segment, chunk, err);
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err,
-      "INSERT INTO " TIDE_TABLE("segment") "(partition, last_since, first_since, rows, chunk, raw_bytes, stored_bytes, meta)"
-                                           " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+      "INSERT INTO " TIDE_TABLE(
+          "segment") "(partition, last_since, first_since, rows, chunk, raw_bytes, stored_bytes, meta)"
+                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
       names.schema, names.dataset);
   if (stmt != NULL) {
     sqlite3_bind_int64(stmt, 1, partition);
@@ -75,8 +77,8 @@ static int read_chunk(void *context, size_t column, uint64_t offset, size_t size
     return err->rc;
   const uint64_t have = (uint64_t)sqlite3_blob_bytes(reader->blob);
   if (offset > have || size > have - offset) {
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "%s_chunk %lld has %llu bytes, too few", reader->names.dataset, (long long)id,
-                 (unsigned long long)have);
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "%s_chunk %lld has %llu bytes, too few", reader->names.dataset,
+                 (long long)id, (unsigned long long)have);
     return err->rc;
   }
   const int rc = sqlite3_blob_read(reader->blob, into, (int)size, (int)offset);

@@ -7,11 +7,13 @@
 #include "segment/segment.h"
 #include "store/names.h"
 
-/* Stores an encoded segment of a partition: its chunks from id `chunk` on, and its row. rows, first and last since are the batch's. */
+/* Stores an encoded segment of a partition: its chunks from id `chunk` on, and its row. rows, first and last since
+ * are the batch's. */
 void tide_chunks_store(sqlite3 *db, struct tide_names names, int64_t partition, const struct tide_batch *batch,
                        const struct tide_segment_out *segment, int64_t chunk, struct tide_err *err);
 
-/* Reads parts of chunks through one blob handle, which moves from chunk to chunk. All zero is closed; it opens at first use. */
+/* Reads parts of chunks through one blob handle, which moves from chunk to chunk. All zero is closed; it opens at
+ * first use. */
 struct tide_chunk_reader {
   sqlite3 *db;
   struct tide_names names;

@@ -6,14 +6,16 @@
 #include "model/batch.h"
 #include "store/names.h"
 
-/* Notes a row as deleted, by a statement of tide_deleted_add_prepare. false, without an error, when it was noted before. */
+/* Notes a row as deleted, by a statement of tide_deleted_add_prepare. false, without an error, when it was noted
+ * before. */
 sqlite3_stmt *tide_deleted_add_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 bool tide_deleted_add(sqlite3_stmt *stmt, int64_t since, int64_t partition, struct tide_err *err);
 
 /* A statement for tide_deleted_mark. */
 sqlite3_stmt *tide_deleted_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
-/* Sets live[row] to 0 for the deleted ones of a batch (its since is decoded) and leaves the others. Gives how many it set. */
+/* Sets live[row] to 0 for the deleted ones of a batch (its since is decoded) and leaves the others. Gives how many
+ * it set. */
 size_t tide_deleted_mark(sqlite3_stmt *stmt, const struct tide_batch *batch, uint8_t *live, struct tide_err *err);
 
 /* Forgets the deleted rows of a partition with since in (above, upto]: they were dropped. */

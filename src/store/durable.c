@@ -9,14 +9,14 @@ void tide_durable_check_idle(sqlite3 *db, const char *what, struct tide_err *err
     tide_err_set(err, SQLITE_MISUSE, "%s: a statement or transaction is still open: commit first", what);
 }
 
-/* An interrupted connection, as long as the statement that called us is active, compiles nothing that has a space: written so, SQLite obeys
- * while it parses, and reports the interrupt only at the end. */
+/* An interrupted connection, as long as the statement that called us is active, compiles nothing that has a space:
+ * written so, SQLite obeys while it parses, and reports the interrupt only at the end. */
 static void set_synchronous(struct tide_durable *durable, int level, struct tide_err *err) {
   tide_stmt_exec(durable->db, err, "PRAGMA\"%w\".synchronous=%d;", durable->schema, level);
 }
 
-/* Nor does it run a COMMIT or a ROLLBACK; but a statement that writes has its transaction rolled back by the interrupt itself. It must have
- * been compiled before. */
+/* Nor does it run a COMMIT or a ROLLBACK; but a statement that writes has its transaction rolled back by the
+ * interrupt itself. It must have been compiled before. */
 static sqlite3_stmt *prepare_undo(sqlite3 *db, const char *schema, struct tide_err *err) {
   return tide_stmt_prepare(db, err, "DELETE FROM \"%w\".tidemark_registry WHERE false", schema);
 }

@@ -1,5 +1,5 @@
-/* The transactions of what reaches outside. All of them need a connection with nothing open, for a claim inside somebody's transaction would
- * not be durable, and reading inside one would see what may never be committed. */
+/* The transactions of what reaches outside. All of them need a connection with nothing open, for a claim inside
+ * somebody's transaction would not be durable, and reading inside one would see what may never be committed. */
 #ifndef TIDE_STORE_DURABLE_H
 #define TIDE_STORE_DURABLE_H
 
@@ -11,8 +11,8 @@
 /* SQLITE_MISUSE with what to do when a statement or transaction of the connection is open on any schema. */
 void tide_durable_check_idle(sqlite3 *db, const char *what, struct tide_err *err);
 
-/* BEGIN IMMEDIATE with synchronous at EXTRA, so that the commit, and every commit before it, is on the disk when it returns. On failure nothing is
- * left to end, which tide_durable_end may do all the same. */
+/* BEGIN IMMEDIATE with synchronous at EXTRA, so that the commit, and every commit before it, is on the disk when it
+ * returns. On failure nothing is left to end, which tide_durable_end may do all the same. */
 struct tide_durable {
   sqlite3 *db;
   const char *schema;
@@ -32,14 +32,15 @@ struct tide_unit {
   struct tide_durable txn;
   bool nested;
 };
-void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct tide_unit *ret_unit, struct tide_err *err);
+void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct tide_unit *ret_unit,
+                     struct tide_err *err);
 void tide_unit_end(struct tide_unit *unit, struct tide_err *err);
 
 /* The names of the connection's schemas, one text column. */
 sqlite3_stmt *tide_schemas_prepare(sqlite3 *db, struct tide_err *err);
 
-/* One snapshot of a schema for several reads: a statement that stays on a row of tidemark_registry. Finalize it to let go, which cannot fail
- * (a COMMIT could: it does not run in an interrupted connection). NULL on failure. */
+/* One snapshot of a schema for several reads: a statement that stays on a row of tidemark_registry. Finalize it to
+ * let go, which cannot fail (a COMMIT could: it does not run in an interrupted connection). NULL on failure. */
 sqlite3_stmt *tide_read_begin(sqlite3 *db, const char *schema, struct tide_err *err);
 
 #endif

@@ -86,16 +86,18 @@ int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_err *err) {
 bool tide_batch_is_open(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *partition,
                         struct tide_err *err) {
   return tide_stmt_int(db, 0, err,
-                       "SELECT 1 FROM \"%w\".tidemark_batch WHERE sink = %Q AND dataset = %Q AND partition = %Q", schema, sink,
-                       dataset, partition) != 0;
+                       "SELECT 1 FROM \"%w\".tidemark_batch WHERE sink = %Q AND dataset = %Q AND partition = %Q",
+                       schema, sink, dataset, partition) != 0;
 }
 
-void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *row, int64_t now_ms, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err,
-      "INSERT INTO \"%w\".tidemark_batch(sink, dataset, partition, key, object, config, owner, generation, since, until, rows,"
-      " lease_until, claimed_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-      schema);
+void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *row, int64_t now_ms,
+                       struct tide_err *err) {
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err,
+                        "INSERT INTO \"%w\".tidemark_batch(sink, dataset, partition, key, object, config, owner, "
+                        "generation, since, until, rows,"
+                        " lease_until, claimed_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                        schema);
   if (stmt == NULL)
     return;
   const char *const texts[] = {row->sink, row->dataset, row->partition, row->key, row->object, row->config, row->owner};
@@ -113,16 +115,17 @@ void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *r
     row->batch = sqlite3_last_insert_rowid(db);
 }
 
-bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row, const char *owner, int64_t lease_until,
-                     struct tide_err *err) {
+bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row, const char *owner,
+                     int64_t lease_until, struct tide_err *err) {
   /* AUTOINCREMENT numbers only what is inserted, so the next number is taken from its table and put back raised. */
-  const int64_t next = 1 + tide_stmt_int(db, 0, err,
-                                         "SELECT max(seq) FROM (SELECT seq FROM \"%w\".sqlite_sequence"
-                                         " WHERE name = 'tidemark_batch' UNION ALL SELECT max(batch) FROM \"%w\".tidemark_batch)",
-                                         schema, schema);
+  const int64_t next =
+      1 + tide_stmt_int(db, 0, err,
+                        "SELECT max(seq) FROM (SELECT seq FROM \"%w\".sqlite_sequence"
+                        " WHERE name = 'tidemark_batch' UNION ALL SELECT max(batch) FROM \"%w\".tidemark_batch)",
+                        schema, schema);
   tide_stmt_exec(db, err,
-                 "UPDATE \"%w\".tidemark_batch SET batch = %lld, owner = %Q, lease_until = %lld WHERE batch = %lld", schema,
-                 (long long)next, owner, (long long)lease_until, (long long)row->batch);
+                 "UPDATE \"%w\".tidemark_batch SET batch = %lld, owner = %Q, lease_until = %lld WHERE batch = %lld",
+                 schema, (long long)next, owner, (long long)lease_until, (long long)row->batch);
   if (tide_err_is_set(err) || sqlite3_changes(db) == 0)
     return false;
   tide_stmt_exec(db, err, "UPDATE \"%w\".sqlite_sequence SET seq = %lld WHERE name = 'tidemark_batch'", schema,
@@ -139,10 +142,11 @@ bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t le
 
 bool tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
                      struct tide_err *err) {
-  tide_stmt_exec(db, err,
-                 "UPDATE \"%w\".tidemark_batch SET attempts = attempts + 1, error = %Q, not_before = %lld, owner = NULL,"
-                 " lease_until = NULL WHERE batch = %lld",
-                 schema, message, (long long)not_before, (long long)batch);
+  tide_stmt_exec(
+      db, err,
+      "UPDATE \"%w\".tidemark_batch SET attempts = attempts + 1, error = %Q, not_before = %lld, owner = NULL,"
+      " lease_until = NULL WHERE batch = %lld",
+      schema, message, (long long)not_before, (long long)batch);
   return !tide_err_is_set(err) && sqlite3_changes(db) > 0;
 }
 
@@ -196,15 +200,15 @@ void tide_frozen_clear(struct tide_frozen *frozen) {
 
 void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch_row *row, const struct tide_ack *ack,
                         struct tide_err *err) {
-  tide_stmt_exec(db, err,
-                 "INSERT INTO \"%w\".tidemark_export_log(sink, dataset, partition, generation, since, until, rows, skipped,"
-                 " bytes, object, hash) SELECT sink, dataset, partition, generation, since, until, %lld, %lld, %lld, %Q, %Q"
-                 " FROM \"%w\".tidemark_batch WHERE batch = %lld",
-                 schema, (long long)ack->rows, (long long)ack->skipped, (long long)ack->bytes, ack->object, ack->hash, schema,
-                 (long long)row->batch);
+  tide_stmt_exec(
+      db, err,
+      "INSERT INTO \"%w\".tidemark_export_log(sink, dataset, partition, generation, since, until, rows, skipped,"
+      " bytes, object, hash) SELECT sink, dataset, partition, generation, since, until, %lld, %lld, %lld, %Q, %Q"
+      " FROM \"%w\".tidemark_batch WHERE batch = %lld",
+      schema, (long long)ack->rows, (long long)ack->skipped, (long long)ack->bytes, ack->object, ack->hash, schema,
+      (long long)row->batch);
   if (!tide_err_is_set(err) && sqlite3_changes(db) == 0)
     tide_err_set(err, SQLITE_CONSTRAINT,
                  "batch %lld is not open any more: another process has taken it over, or it was given up",
                  (long long)row->batch);
 }
-

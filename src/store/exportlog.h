@@ -1,4 +1,5 @@
-/* The export log and the batches in flight. The triggers of store/sinks.c check what is written here as they check everybody. */
+/* The export log and the batches in flight. The triggers of store/sinks.c check what is written here as they check
+ * everybody. */
 #ifndef TIDE_STORE_EXPORTLOG_H
 #define TIDE_STORE_EXPORTLOG_H
 
@@ -38,9 +39,9 @@ struct tide_batch_row {
   int64_t until;
   int64_t rows;
   char *key;
-  char *object; /* NULL: the sink is driven by its user */
-  char *config; /* JSON: what was frozen */
-  char *owner;  /* NULL: nobody's */
+  char *object;        /* NULL: the sink is driven by its user */
+  char *config;        /* JSON: what was frozen */
+  char *owner;         /* NULL: nobody's */
   int64_t lease_until; /* ms since 1970 */
   int64_t attempts;
   int64_t not_before; /* ms since 1970; 0: at once */
@@ -60,16 +61,19 @@ bool tide_batch_is_open(sqlite3 *db, const char *schema, const char *sink, const
                         struct tide_err *err);
 
 /* Inserts it, with claimed_at; row->batch is set. */
-void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *row, int64_t now_ms, struct tide_err *err);
+void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *row, int64_t now_ms,
+                       struct tide_err *err);
 
-/* Gives the batch a new owner and a new number, which row->batch then has. false, without an error, when it is gone or was taken meanwhile. */
-bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row, const char *owner, int64_t lease_until,
-                     struct tide_err *err);
+/* Gives the batch a new owner and a new number, which row->batch then has. false, without an error, when it is gone
+ * or was taken meanwhile. */
+bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row, const char *owner,
+                     int64_t lease_until, struct tide_err *err);
 
 /* Renews the lease. false, without an error, when the batch is no longer there under that number. */
 bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t lease_until, struct tide_err *err);
 
-/* Notes a failure and gives the batch free. false, without an error, when the batch is no longer there under that number. */
+/* Notes a failure and gives the batch free. false, without an error, when the batch is no longer there under that
+ * number. */
 bool tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
                      struct tide_err *err);
 
@@ -96,7 +100,8 @@ struct tide_ack {
   const char *hash;
 };
 
-/* Inserts the log row of a batch, which ends it; refused (SQLITE_CONSTRAINT) when the batch is gone or has another number by now. */
+/* Inserts the log row of a batch, which ends it; refused (SQLITE_CONSTRAINT) when the batch is gone or has another
+ * number by now. */
 void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch_row *row, const struct tide_ack *ack,
                         struct tide_err *err);
 

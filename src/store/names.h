@@ -1,5 +1,5 @@
-/* Names of tables in the file. A dataset d of a schema s has the shadow tables "s"."d_tail" and so on; SQL here writes them as
- * TIDE_TABLE("tail") with the two names as "%w" arguments, so that quoting happens in one place. */
+/* Names of tables in the file. A dataset d of a schema s has the shadow tables "s"."d_tail" and so on; SQL here
+ * writes them as TIDE_TABLE("tail") with the two names as "%w" arguments, so that quoting happens in one place. */
 #ifndef TIDE_STORE_NAMES_H
 #define TIDE_STORE_NAMES_H
 
@@ -9,7 +9,7 @@
 
 /* Which dataset: views of names that the dataset's handle owns. */
 struct tide_names {
-  const char *schema;  /* as this connection calls it; never stored */
+  const char *schema; /* as this connection calls it; never stored */
   const char *dataset;
 };
 

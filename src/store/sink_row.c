@@ -4,7 +4,8 @@
 #include "base/stmt.h"
 #include "model/duration.h"
 
-sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset, struct tide_err *err) {
+sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
+                                struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err,
       "SELECT s.sink, s.dataset, s.target, s.format, s.columns, s.filter, s.options, s.state, t.folder, t.prefix,"
@@ -50,7 +51,7 @@ bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_
   if (!tide_stmt_row(stmt, err))
     return false;
   struct tide_sink sink = {0};
-  char **const texts[] = {&sink.sink,    &sink.dataset, &sink.target, &sink.format, &sink.columns,
+  char **const texts[] = {&sink.sink,   &sink.dataset, &sink.target, &sink.format, &sink.columns,
                           &sink.filter, &sink.options, &sink.state,  &sink.folder, &sink.prefix};
   const int ntexts = (int)(sizeof texts / sizeof *texts);
   for (int i = 0; i < ntexts; i++)
@@ -88,12 +89,11 @@ sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const 
 char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *folder,
                             struct tide_err *err) {
   char *user = NULL;
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err,
-                        "SELECT t.sink FROM \"%w\".tidemark_sink_state t JOIN \"%w\".tidemark_sink s"
-                        " ON s.sink = t.sink AND s.dataset = t.dataset"
-                        " WHERE t.sink IS NOT ?1 AND t.dataset = ?2 AND t.folder = ?3 LIMIT 1",
-                        schema, schema);
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err,
+                                         "SELECT t.sink FROM \"%w\".tidemark_sink_state t JOIN \"%w\".tidemark_sink s"
+                                         " ON s.sink = t.sink AND s.dataset = t.dataset"
+                                         " WHERE t.sink IS NOT ?1 AND t.dataset = ?2 AND t.folder = ?3 LIMIT 1",
+                                         schema, schema);
   if (stmt != NULL) {
     sqlite3_bind_text(stmt, 1, sink, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(stmt, 2, dataset, -1, SQLITE_TRANSIENT);
@@ -105,13 +105,14 @@ char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, c
   return user;
 }
 
-void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since, int64_t log_id,
-                             struct tide_err *err) {
-  tide_stmt_exec(db, err,
-                 "UPDATE \"%w\".tidemark_sink_state SET caught_up = %lld WHERE sink = %Q AND dataset = %Q AND caught_up < %lld"
-                 " AND EXISTS(SELECT 1 FROM \"%w\".tidemark_sink s WHERE s.sink = %Q AND s.dataset = %Q AND start = %lld)"
-                 " AND NOT EXISTS(SELECT 1 FROM \"%w\".tidemark_export_log e WHERE id > %lld AND kind = 'rewind'"
-                 " AND e.sink = %Q AND e.dataset = %Q)",
-                 schema, (long long)since, sink->sink, sink->dataset, (long long)since, schema, sink->sink, sink->dataset,
-                 (long long)sink->start, schema, (long long)log_id, sink->sink, sink->dataset);
+void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since,
+                             int64_t log_id, struct tide_err *err) {
+  tide_stmt_exec(
+      db, err,
+      "UPDATE \"%w\".tidemark_sink_state SET caught_up = %lld WHERE sink = %Q AND dataset = %Q AND caught_up < %lld"
+      " AND EXISTS(SELECT 1 FROM \"%w\".tidemark_sink s WHERE s.sink = %Q AND s.dataset = %Q AND start = %lld)"
+      " AND NOT EXISTS(SELECT 1 FROM \"%w\".tidemark_export_log e WHERE id > %lld AND kind = 'rewind'"
+      " AND e.sink = %Q AND e.dataset = %Q)",
+      schema, (long long)since, sink->sink, sink->dataset, (long long)since, schema, sink->sink, sink->dataset,
+      (long long)sink->start, schema, (long long)log_id, sink->sink, sink->dataset);
 }

@@ -20,7 +20,7 @@ struct tide_sink {
   char *folder; /* the decoded path of a file target, else NULL */
   char *prefix; /* the dataset's name when the sink was registered */
   int64_t start;
-  int64_t max_rows;     /* 0: not given, as for the three below */
+  int64_t max_rows; /* 0: not given, as for the three below */
   int64_t max_bytes;
   int64_t min_rows;
   int64_t max_delay_ms; /* -1: not given */
@@ -28,7 +28,8 @@ struct tide_sink {
 };
 
 /* The sinks of a schema of that name and dataset (NULL: any), in order. */
-sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset, struct tide_err *err);
+sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
+                                struct tide_err *err);
 /* The next one: false at the end and on error. ret_sink owns its strings: tide_sink_clear. */
 bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_err *err);
 void tide_sink_clear(struct tide_sink *sink);
@@ -40,9 +41,9 @@ sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const 
 char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *folder,
                             struct tide_err *err);
 
-/* Notes that the sink's log has every partition's rows up to a since, as was so when its last row had the id log_id: a rewind that came after it, or
- * another start, makes that untrue, and then nothing is noted. */
-void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since, int64_t log_id,
-                             struct tide_err *err);
+/* Notes that the sink's log has every partition's rows up to a since, as was so when its last row had the id log_id:
+ * a rewind that came after it, or another start, makes that untrue, and then nothing is noted. */
+void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since,
+                             int64_t log_id, struct tide_err *err);
 
 #endif

@@ -1,24 +1,29 @@
-/* The tables that all datasets of a schema share: who reads what, how far, and what is in flight. Ordinary tables with the columns of the
- * README's reference; triggers keep the rules whoever writes (against mistakes, not against an owner who drops triggers):
+/* The tables that all datasets of a schema share: who reads what, how far, and what is in flight. Ordinary tables
+ * with the columns of the README's reference; triggers keep the rules whoever writes (against mistakes, not against
+ * an owner who drops triggers):
  *
- *   export log   ids are SQLite's; rows never change; the last row of a partition stays while the dataset does; a row's since is the until
- *                before it, or the sink's start; until is above since and not beyond the newest row; a row that crosses an open batch is
+ *   export log   ids are SQLite's; rows never change; the last row of a partition stays while the dataset does; a row's
+ *                since is the until
+ *                before it, or the sink's start; until is above since and not beyond the newest row; a row that crosses
+ *                an open batch is
  *                refused, one that equals it ends it; a rewind goes down and has a reason
- *   batches      begin at the watermark, one at the most for a sink and partition; what is frozen does not change, and the start of a sink
+ *   batches      begin at the watermark, one at the most for a sink and partition; what is frozen does not change, and
+ *                the start of a sink
  *                does not move away from under one
  *   sinks        a bad row is refused by the virtual table tidemark_guard, which compiles and checks it
  *
- * Beside those: tidemark_registry(dataset), the datasets of this schema (a row there is what makes the log's last rows stay);
- * tidemark_sink_state(sink, dataset, folder, prefix, caught_up): what registering fixed (the decoded folder, the dataset's name as it was), and
- * a number such that every partition's rows up to it are in the sink's log, so that an idle tick need not look at partitions. */
+ * Beside those: tidemark_registry(dataset), the datasets of this schema (a row there is what makes the log's last
+ * rows stay); tidemark_sink_state(sink, dataset, folder, prefix, caught_up): what registering fixed (the decoded
+ * folder, the dataset's name as it was), and a number such that every partition's rows up to it are in the sink's
+ * log, so that an idle tick need not look at partitions. */
 #ifndef TIDE_STORE_SINKS_H
 #define TIDE_STORE_SINKS_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/sqlite.h"
 #include "base/err.h"
+#include "base/sqlite.h"
 #include "store/names.h"
 
 /* Makes them when the schema has none, and enters the dataset. */
@@ -37,6 +42,7 @@ bool tide_sinks_has_dataset(sqlite3 *db, struct tide_names names, struct tide_er
 
 /* Refuses (SQLITE_CONSTRAINT) to delete a row of a partition that an open batch covers. */
 sqlite3_stmt *tide_sinks_guard_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
-void tide_sinks_guard(sqlite3_stmt *stmt, struct tide_names names, int64_t since, int64_t partition, struct tide_err *err);
+void tide_sinks_guard(sqlite3_stmt *stmt, struct tide_names names, int64_t since, int64_t partition,
+                      struct tide_err *err);
 
 #endif

@@ -78,8 +78,8 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
     sqlite3_bind_int64(stmt, 3, run->first_since);
     sqlite3_bind_int64(stmt, 4, run->rows);
     if (sqlite3_bind_blob64(stmt, 5, data.data, data.len, SQLITE_STATIC) != SQLITE_OK)
-      tide_err_set(err, SQLITE_TOOBIG, "dataset %s: rows of one transaction are too big to store: commit fewer at a time",
-                   names.dataset);
+      tide_err_set(err, SQLITE_TOOBIG,
+                   "dataset %s: rows of one transaction are too big to store: commit fewer at a time", names.dataset);
     tide_stmt_run(stmt, err);
   }
   sqlite3_finalize(stmt);
@@ -161,7 +161,8 @@ void tide_tail_run_decode(const struct tide_tail_run *run, const struct tide_spe
   if (run->rows == 0)
     return;
   struct tide_rd rd = tide_rd_over(run->bytes.data, run->bytes.len);
-  const struct run_shape shape = {run->first_since, run->last_since, (uint64_t)run->rows, spec->ncolumns - spec->npartition};
+  const struct run_shape shape = {run->first_since, run->last_since, (uint64_t)run->rows,
+                                  spec->ncolumns - spec->npartition};
   decode_rows(&rd, spec, &shape, batch, err);
 }
 

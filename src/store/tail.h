@@ -2,8 +2,8 @@
  *
  *   _tail(last_since INTEGER PRIMARY KEY, partition, first_since, rows, data)
  *
- * A transaction adds one row here for each partition it wrote: a run of rows, uncompressed, row after row, for a single-row
- * commit is one insert into one table and nothing else. `data`:
+ * A transaction adds one row here for each partition it wrote: a run of rows, uncompressed, row after row, for a
+ * single-row commit is one insert into one table and nothing else. `data`:
  *
  *   u8      version, 1
  *   varint  rows
@@ -37,7 +37,8 @@ struct tide_tail_run {
   struct tide_buf bytes; /* the rows, without what is before and behind them */
 };
 
-/* Appends a row; since ascends. values has spec->ncolumns entries. On failure the run is as before. Returns 0 or the code. */
+/* Appends a row; since ascends. values has spec->ncolumns entries. On failure the run is as before. Returns 0 or the
+ * code. */
 int tide_tail_run_append(struct tide_tail_run *run, const struct tide_spec *spec, int64_t since, int64_t ingested_at,
                          const struct tide_val *values, struct tide_err *err);
 /* Inserts the run as one row of the tail and leaves it empty (memory kept). Nothing to do when it has no rows. */
@@ -91,8 +92,8 @@ static inline int64_t tide_tail_index_last(const struct tide_tail_index *index) 
 /* SELECT of the data of one entry: bind last_since as ?1. */
 sqlite3_stmt *tide_tail_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
-/* Appends an entry's rows to a batch. false when the tail has no such entry any more (it was sealed). Damage is SQLITE_CORRUPT_VTAB
- * naming table and entry. */
+/* Appends an entry's rows to a batch. false when the tail has no such entry any more (it was sealed). Damage is
+ * SQLITE_CORRUPT_VTAB naming table and entry. */
 bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct tide_spec *spec,
                     const struct tide_tail_entry *entry, struct tide_batch *batch, struct tide_err *err);
 

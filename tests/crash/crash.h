@@ -1,5 +1,5 @@
-/* Kills a child process at a chosen moment, and makes the disk forget what was not synced. A moment is a change to a file of the database (through
- * the shim VFS) or a step of a target's file; they are counted together from 1.
+/* Kills a child process at a chosen moment, and makes the disk forget what was not synced. A moment is a change to a
+ * file of the database (through the shim VFS) or a step of a target's file; they are counted together from 1.
  *
  *   crash_open();
  *   for (int at = 1; crash_run(work, at, how); at++) { ... look at what is left ... } */

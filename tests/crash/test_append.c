@@ -1,5 +1,5 @@
-/* Kills a process that appends, at every change of the database's files. What was committed must be there, whole and under its numbers; what
- * was not must not be; and no number that anybody saw is given again. */
+/* Kills a process that appends, at every change of the database's files. What was committed must be there, whole and
+ * under its numbers; what was not must not be; and no number that anybody saw is given again. */
 #define _GNU_SOURCE
 #include "crash.h"
 #include "unit.h"
@@ -23,7 +23,8 @@ static void make_database(void) {
   db_close(db);
 }
 
-/* Transaction t has rows n = 1 to size(t) that stay, and others that are rolled back or deleted within it. Every third one seals. */
+/* Transaction t has rows n = 1 to size(t) that stay, and others that are rolled back or deleted within it. Every
+ * third one seals. */
 static int size_of(int t) {
   return 5 + 9 * (t % 3);
 }

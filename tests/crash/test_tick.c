@@ -1,5 +1,6 @@
-/* Kills a process that appends and ticks, at every change of the database's files and at every step of a target's file, then lets another
- * go on where that was, with more rows and another configuration. The archive must hold each committed row once. */
+/* Kills a process that appends and ticks, at every change of the database's files and at every step of a target's
+ * file, then lets another go on where that was, with more rows and another configuration. The archive must hold each
+ * committed row once. */
 #define _GNU_SOURCE
 #include "archive.h"
 #include "crash.h"

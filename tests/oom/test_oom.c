@@ -1,5 +1,6 @@
-/* Every allocation of every statement that users type fails in turn, once (in the short form a sample of them). SQLITE_NOMEM comes back, what was committed is there and nothing else,
- * the statement works when repeated, and all memory is given back with the connection. */
+/* Every allocation of every statement that users type fails in turn, once (in the short form a sample of them).
+ * SQLITE_NOMEM comes back, what was committed is there and nothing else, the statement works when repeated, and all
+ * memory is given back with the connection. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -34,16 +35,18 @@ static void fill(sqlite3 *db) {
   run(db, "SELECT tidemark_flush('logs')");
   run(db, "INSERT INTO logs VALUES('s0', 100, 1.5), ('s2', 101, x'00ff')");
   run(db, "DELETE FROM logs WHERE since IN (3, 41)");
-  snprintf(sql, sizeof sql,
-           "INSERT INTO tidemark_sink(sink, dataset, target, format, filter) VALUES('a', 'logs', 'file://%s', 'ndjson.zst',"
-           " 'n <> 7'); INSERT INTO tidemark_sink(sink, dataset) VALUES('b', 'logs')",
-           folder);
+  snprintf(
+      sql, sizeof sql,
+      "INSERT INTO tidemark_sink(sink, dataset, target, format, filter) VALUES('a', 'logs', 'file://%s', 'ndjson.zst',"
+      " 'n <> 7'); INSERT INTO tidemark_sink(sink, dataset) VALUES('b', 'logs')",
+      folder);
   run(db, sql);
 }
 
 static char *state_of(sqlite3 *db) {
   static const char sql[] =
-      "SELECT (SELECT group_concat(since || source || n || quote(x)) FROM (SELECT * , since FROM logs ORDER BY since)) || '|' ||"
+      "SELECT (SELECT group_concat(since || source || n || quote(x)) FROM (SELECT * , since FROM logs ORDER BY since)) "
+      "|| '|' ||"
       " (SELECT group_concat(partition || rows || written || deleted) FROM tidemark_stat) || '|' ||"
       " (SELECT count(*) FROM tidemark_sink) || '|' || (SELECT count(*) || sum(rows) FROM tidemark_export_log)";
   sqlite3_stmt *stmt = NULL;
@@ -69,14 +72,19 @@ struct statement {
 static const struct statement statements[] = {
     {"CREATE VIRTUAL TABLE other USING tidemark(a INTEGER, b TEXT, partition_by=(a, b))", 1},
     {"INSERT INTO logs VALUES('s0', 1, 'one'), ('s3', 2, NULL)", 1},
-    {"BEGIN; INSERT INTO logs VALUES('s0', 1, 'one'); SAVEPOINT s; INSERT INTO logs VALUES('s4', 2, 2); RELEASE s; COMMIT", 1},
+    {"BEGIN; INSERT INTO logs VALUES('s0', 1, 'one'); SAVEPOINT s; INSERT INTO logs VALUES('s4', 2, 2); RELEASE s; "
+     "COMMIT",
+     1},
     {"INSERT INTO logs SELECT source, n, x FROM logs", 1},
     {"DELETE FROM logs WHERE n BETWEEN 5 AND 25 OR source = 's2'", 1},
     {"SELECT tidemark_flush('logs')", 1},
     {"SELECT * FROM logs WHERE since > 5 AND source = 's1' AND x > 'text 2' ORDER BY since DESC", 1},
     {"SELECT *, since, partition, ingested_at FROM logs ORDER BY since", 1},
-    {"SELECT * FROM tidemark_lag; SELECT * FROM tidemark_stat; SELECT * FROM tidemark_segment; SELECT * FROM tidemark_dataset", 1},
-    {"INSERT INTO tidemark_sink(sink, dataset, filter, start) VALUES('c', 'logs', 'n > 3 AND x IS NOT NULL', 'latest')", 1},
+    {"SELECT * FROM tidemark_lag; SELECT * FROM tidemark_stat; SELECT * FROM tidemark_segment; SELECT * FROM "
+     "tidemark_dataset",
+     1},
+    {"INSERT INTO tidemark_sink(sink, dataset, filter, start) VALUES('c', 'logs', 'n > 3 AND x IS NOT NULL', 'latest')",
+     1},
     {"SELECT tidemark_claim('b', 'logs')", 1},
     {"SELECT tidemark_export('a', 'now')", 0},
     {"ALTER TABLE logs RENAME TO renamed", 1},

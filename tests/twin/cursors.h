@@ -1,5 +1,6 @@
-/* Reads that are left open while the world goes on. Each knows the rows that the twin had when it began: every one must
- * come once, as it was, but for those deleted since; after a rollback, rows may also have gone, come back or got other values. */
+/* Reads that are left open while the world goes on. Each knows the rows that the twin had when it began: every one
+ * must come once, as it was, but for those deleted since; after a rollback, rows may also have gone, come back or
+ * got other values. */
 #ifndef TIDE_TESTS_CURSORS_H
 #define TIDE_TESTS_CURSORS_H
 

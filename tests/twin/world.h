@@ -69,8 +69,8 @@ static inline bool one_in(size_t n) {
 
 void world_open(struct world *world, uint64_t seed);
 void world_reopen(struct world *world, struct pair *pair);
-/* Connects the virtual table now, since it reads its tables when it does, which within a transaction holds a lock that the
- * twin has not. */
+/* Connects the virtual table now, since it reads its tables when it does, which within a transaction holds a lock
+ * that the twin has not. */
 void world_connect(struct world *world, struct pair *pair);
 void world_close(struct world *world);
 

@@ -1,4 +1,5 @@
-/* What lies in a sink's folder, put into two TEMP tables of a connection: file(object, bytes) and line(object, json). */
+/* What lies in a sink's folder, put into two TEMP tables of a connection: file(object, bytes) and line(object,
+ * json). */
 #ifndef TIDE_TESTS_ARCHIVE_H
 #define TIDE_TESTS_ARCHIVE_H
 

@@ -12,7 +12,8 @@ static const int64_t T0 = 1767225600000; /* 2026-01-01 */
 static sqlite3 *db;
 static char folder[128];
 
-/* A dataset "logs" of source and body, by source, and the sink "s" of all of it as plain NDJSON, under a clock that stands at T0. */
+/* A dataset "logs" of source and body, by source, and the sink "s" of all of it as plain NDJSON, under a clock that
+ * stands at T0. */
 static inline void begin(void) {
   scratch_open();
   shim_register();

@@ -1,5 +1,5 @@
-/* A VFS over SQLite's own that a test looks into: its clock is the test's, it counts what is read and written, and it tells a hook of each
- * change to a file before it is made. Named "shim"; register it with shim_register. */
+/* A VFS over SQLite's own that a test looks into: its clock is the test's, it counts what is read and written, and
+ * it tells a hook of each change to a file before it is made. Named "shim"; register it with shim_register. */
 #ifndef TIDE_TESTS_SHIM_VFS_H
 #define TIDE_TESTS_SHIM_VFS_H
 
@@ -18,8 +18,8 @@ static struct {
   long reads;
   long changes;   /* calls of the four kinds */
   bool skip_sync; /* tell of a sync, and leave it out */
-  /* Before a change: offset and size are those of the write; offset is where a truncate cuts; size of a delete says whether the folder is
-   * synced. */
+  /* Before a change: offset and size are those of the write; offset is where a truncate cuts; size of a delete says
+   * whether the folder is synced. */
   void (*before)(enum shim_call call, const char *path, int64_t offset, int size);
 } shim;
 

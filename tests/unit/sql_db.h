@@ -1,5 +1,5 @@
-/* A scratch folder with a database that has Tidemark, and SQL in one line each. It goes when the process ends, but stays for a test that failed.
- * Whoever includes it defines _GNU_SOURCE before all else, for nftw. */
+/* A scratch folder with a database that has Tidemark, and SQL in one line each. It goes when the process ends, but
+ * stays for a test that failed. Whoever includes it defines _GNU_SOURCE before all else, for nftw. */
 #ifndef TIDE_TESTS_SQL_DB_H
 #define TIDE_TESTS_SQL_DB_H
 
@@ -116,7 +116,8 @@ static inline int64_t db_int(sqlite3 *db, const char *format, ...) {
   return value;
 }
 
-/* Expects a refusal whose message holds the words, with that primary code (0: any), and that no transaction is left open by it. */
+/* Expects a refusal whose message holds the words, with that primary code (0: any), and that no transaction is left
+ * open by it. */
 static inline void db_refuses(sqlite3 *db, int code, const char *words, const char *format, ...) {
   va_list args;
   va_start(args, format);

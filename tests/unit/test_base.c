@@ -122,7 +122,13 @@ START_TEST(owner_is_alive_until_it_ends) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {first_error_wins, long_message_is_cut, varints_come_back, reads_past_the_end_are_bad,
-                                sizes_that_overflow_are_no_memory, statements_report_in_words, owner_is_alive_until_it_ends, NULL};
+  const TTest *const tests[] = {first_error_wins,
+                                long_message_is_cut,
+                                varints_come_back,
+                                reads_past_the_end_are_bad,
+                                sizes_that_overflow_are_no_memory,
+                                statements_report_in_words,
+                                owner_is_alive_until_it_ends,
+                                NULL};
   return unit_main("base", tests);
 }

@@ -185,7 +185,8 @@ START_TEST(rows_that_fail_the_filter_are_passed_over_and_counted) {
 }
 END_TEST
 
-/* A row that makes the filter fail holds its batch up, until it is deleted; one that lies outside the range never does. */
+/* A row that makes the filter fail holds its batch up, until it is deleted; one that lies outside the range never
+ * does. */
 START_TEST(row_that_breaks_the_filter_can_be_deleted) {
   begin();
   db_exec(db, "INSERT INTO logs VALUES ('a', '{broken'), ('a', '{\"x\":1}'), ('a', '{\"x\":2}')");

@@ -1,5 +1,5 @@
-/* The rules that the database keeps for sinks, log and batches, whoever writes: DESIGN's list, each refused and accepted. Sinks that are refused
- * for what they ask for are in tests/sql/060_sinks.sql. */
+/* The rules that the database keeps for sinks, log and batches, whoever writes: DESIGN's list, each refused and
+ * accepted. Sinks that are refused for what they ask for are in tests/sql/060_sinks.sql. */
 #define _GNU_SOURCE
 #include "sql_db.h"
 #include "unit.h"

@@ -1,4 +1,5 @@
-/* A tick and the connection it runs on: transactions, durability, what it costs, interrupts, and others that tick at the same time. */
+/* A tick and the connection it runs on: transactions, durability, what it costs, interrupts, and others that tick at
+ * the same time. */
 #define _GNU_SOURCE
 #include <sys/wait.h>
 
@@ -116,7 +117,8 @@ START_TEST(idle_tick_writes_nothing) {
 }
 END_TEST
 
-/* A sink that has everything need not look at its partitions: also after a tick that ended an older batch, or found rows deleted. */
+/* A sink that has everything need not look at its partitions: also after a tick that ended an older batch, or found
+ * rows deleted. */
 static int64_t caught_up(void) {
   return db_int(db, "SELECT caught_up FROM tidemark_sink_state");
 }
@@ -271,7 +273,8 @@ START_TEST(tick_that_is_interrupted_from_outside_leaves_nothing_open) {
 }
 END_TEST
 
-/* Inside a transaction the flush follows it. What the interrupt hit may have rolled that back, or have left it with nothing but a rollback. */
+/* Inside a transaction the flush follows it. What the interrupt hit may have rolled that back, or have left it with
+ * nothing but a rollback. */
 static void interrupt_flush(bool by_flag, bool nested) {
   bool reached = true;
   begin();
