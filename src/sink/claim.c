@@ -90,19 +90,6 @@ static enum tide_claim_outcome choose_rows(struct claim *claim, int64_t partitio
   return outcome;
 }
 
-static const char *column_name(const struct claim *claim, int column) {
-  switch (column) {
-  case TIDE_ENCODER_SINCE:
-    return tide_spec_hidden_name(TIDE_HIDDEN_SINCE);
-  case TIDE_ENCODER_PARTITION:
-    return tide_spec_hidden_name(TIDE_HIDDEN_PARTITION);
-  case TIDE_ENCODER_INGESTED_AT:
-    return tide_spec_hidden_name(TIDE_HIDDEN_INGESTED_AT);
-  default:
-    return claim->ds->spec->columns[column].name;
-  }
-}
-
 /* No format makes more bytes than that of a row beside its raw ones: the names of columns, and what comes from the
  * partition's text. */
 static size_t row_bytes_max(const struct claim *claim) {
@@ -112,8 +99,8 @@ static size_t row_bytes_max(const struct claim *claim) {
     const int column = claim->config->columns[i];
     const bool of_partition =
         column == TIDE_ENCODER_PARTITION || (column >= 0 && spec->columns[column].partition_at >= 0);
-    most += CLAIM_ENCODED_VALUE_MAX +
-            CLAIM_ENCODED_MAX * (strlen(column_name(claim, column)) + (of_partition ? text_size(claim) : 0));
+    most += CLAIM_ENCODED_VALUE_MAX + CLAIM_ENCODED_MAX * (strlen(tide_encoder_column_name(spec, column)) +
+                                                           (of_partition ? text_size(claim) : 0));
   }
   return most;
 }
@@ -167,7 +154,7 @@ static char *freeze_columns(const struct claim *claim, struct tide_err *err) {
   struct tide_buf list = {0};
   bool altered = false;
   for (size_t i = 0; i < claim->config->ncolumns; i++) {
-    const char *name = column_name(claim, claim->config->columns[i]);
+    const char *name = tide_encoder_column_name(claim->ds->spec, claim->config->columns[i]);
     tide_buf_put_u8(&list, i == 0 ? '[' : ',', err);
     tide_json_put_string(&list, name, strlen(name), &altered, err);
   }

@@ -188,24 +188,10 @@ static void ndjson_destroy(struct tide_encoder *encoder) {
 
 /* ---- create ---- */
 
-static const char *source_name(const struct tide_spec *spec, int source) {
-  switch (source) {
-  case TIDE_ENCODER_SINCE:
-    return tide_spec_hidden_name(TIDE_HIDDEN_SINCE);
-  case TIDE_ENCODER_PARTITION:
-    return tide_spec_hidden_name(TIDE_HIDDEN_PARTITION);
-  case TIDE_ENCODER_INGESTED_AT:
-    return tide_spec_hidden_name(TIDE_HIDDEN_INGESTED_AT);
-  default:
-    assert(source >= 0 && (size_t)source < spec->ncolumns);
-    return spec->columns[source].name;
-  }
-}
-
 /* A column becomes bytes of literals when its value is the object's own, and a field otherwise. */
 static void add_column(struct ndjson *ndjson, const struct tide_encoder_config *config, int source,
                        struct tide_err *err) {
-  const char *name = source_name(config->spec, source);
+  const char *name = tide_encoder_column_name(config->spec, source);
   bool *altered = &ndjson->constant_altered;
   tide_json_put_string(&ndjson->literals, name, strlen(name), altered, err);
   tide_buf_put_u8(&ndjson->literals, ':', err);

@@ -22,6 +22,9 @@ struct tide_encoder_config {
 };
 enum { TIDE_ENCODER_SINCE = -1, TIDE_ENCODER_PARTITION = -2, TIDE_ENCODER_INGESTED_AT = -3 };
 
+/* The name of one of those columns. */
+const char *tide_encoder_column_name(const struct tide_spec *spec, int column);
+
 enum { TIDE_ENCODER_HASH_SIZE = 33 }; /* 32 hexadecimal digits and a NUL: XXH3, 128 bits, of the encoded bytes */
 
 struct tide_encoder {
