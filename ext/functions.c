@@ -26,15 +26,15 @@ struct functions {
   struct tide_conn *conn;
   char owner[OWNER_SIZE]; /* process and connection: another connection of the process is another owner */
   struct tide_idle idle;  /* of the last tidemark_export */
-  int64_t acked; /* the last batch that tidemark_ack ended here: some hosts run a statement twice */
-  char *acked_json; /* what it answered */
+  int64_t acked;          /* the last batch that tidemark_ack ended here: some hosts run a statement twice */
+  char *acked_json;       /* what it answered */
 };
 
 static void unref_functions(void *data) {
   struct functions *functions = data;
   if (--functions->refs > 0)
     return;
-  tide_idle_start(&functions->idle);
+  tide_idle_forget(&functions->idle);
   tide_free(functions->acked_json);
   tide_conn_unref(functions->conn);
   tide_free(functions);
@@ -137,6 +137,20 @@ static void for_each_schema(struct tide_conn *conn, each_schema *call, void *dat
   }
 }
 
+/* A name that a function was given, in a schema: "main.x" is x in main, and nothing (NULL) in another schema. */
+static const char *name_in(struct tide_conn *conn, const char *name, const char *schema) {
+  const char *dot = name != NULL ? strchr(name, '.') : NULL;
+  if (dot == NULL)
+    return name;
+  const size_t size = (size_t)(dot - name);
+  if (strlen(schema) == size && sqlite3_strnicmp(name, schema, (int)size) == 0)
+    return dot + 1;
+  char other[256];
+  sqlite3_snprintf((int)sizeof other, other, "%.*s", (int)size, name);
+  return sqlite3_txn_state(conn->db, other) < 0 ? name
+                                                : NULL; /* the dot is the name's own when no schema is called so */
+}
+
 /* ---- tidemark_export([sink] [, 'dataset=d'] [, 'now'] [, 'max_batches=n']) ---- */
 
 struct export_call {
@@ -145,7 +159,8 @@ struct export_call {
   const char *dataset;
   bool now;
   int64_t batches_left;
-  int64_t found;
+  int64_t matched; /* sinks of that name and dataset */
+  int64_t found;   /* of those, the ones that are in the answer */
   struct tide_tick total;
   struct tide_buf *json;
 };
@@ -232,12 +247,13 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
                                .owner = call->functions->owner,
                                .now = call->now,
                                .batches_left = call->batches_left};
-  sqlite3_stmt *stmt = tide_sinks_has_any(conn->db, schema, err)
-                           ? tide_sink_prepare(conn->db, schema, call->sink, call->dataset, err)
-                           : NULL;
-  if (stmt != NULL)
-    tide_idle_note(&call->functions->idle, conn->db, schema, err);
-  while (stmt != NULL && tide_sink_next(stmt, &sink, err)) {
+  const char *wanted_sink = name_in(conn, call->sink, schema);
+  const char *dataset = name_in(conn, call->dataset, schema);
+  if ((call->sink != NULL && wanted_sink == NULL) || (call->dataset != NULL && dataset == NULL) ||
+      !tide_sinks_has_any(conn->db, schema, err))
+    return;
+  sqlite3_stmt *stmt = tide_sink_prepare(conn->db, schema, wanted_sink, dataset, err);
+  while (tide_sink_next(stmt, &sink, err)) {
     void *grown = sinks;
     if (tide_grow(&grown, &cap, count + 1, sizeof *sinks, err) != 0) {
       tide_sink_clear(&sink);
@@ -245,6 +261,7 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
     }
     sinks = grown;
     sinks[count++] = sink;
+    call->matched++;
   }
   sqlite3_finalize(stmt);
   for (size_t i = 0; i < count; i++) {
@@ -262,35 +279,37 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
   call->batches_left = runner.batches_left;
 }
 
-/* The arguments and the attached databases: the same key asks for the same work. */
-static char *export_key(const struct export_call *call, struct tide_err *err) {
-  struct tide_buf key = {0};
-  tide_buf_printf(&key, err, "%Q %Q %d %lld", call->sink, call->dataset, call->now, (long long)call->batches_left);
-  sqlite3_stmt *stmt = tide_schemas_prepare(call->functions->conn->db, err);
-  while (tide_stmt_row(stmt, err))
-    tide_buf_printf(&key, err, " %Q", sqlite3_column_text(stmt, 0));
-  sqlite3_finalize(stmt);
-  tide_buf_put_u8(&key, 0, err);
-  if (tide_err_is_set(err))
-    tide_buf_clear(&key);
-  return (char *)key.data;
+static bool found_nothing(const struct tide_tick *total) {
+  return total->batches + total->failed + total->waiting == 0 && !total->more;
 }
 
-static void export_all(struct export_call *call, const char *key, struct tide_err *err) {
-  struct tide_idle *idle = &call->functions->idle;
-  const struct tide_tick *total = &call->total;
-  tide_idle_start(idle);
+static void export_all(struct export_call *call, struct tide_err *err) {
   tide_buf_put_string(call->json, "{\"sinks\":[", err);
-  if (!tide_err_is_set(err))
-    for_each_schema(call->functions->conn, export_schema, call, err);
-  if (call->found == 0 && call->sink != NULL)
+  for_each_schema(call->functions->conn, export_schema, call, err);
+  if (call->matched == 0 && call->sink != NULL)
     tide_err_set(err, SQLITE_ERROR, "no such sink%s%s: %s", call->dataset != NULL ? " of dataset " : "",
                  call->dataset != NULL ? call->dataset : "", call->sink);
+  else if (call->matched == 0 && call->dataset != NULL)
+    tide_err_set(err, SQLITE_ERROR, "no sink reads a dataset of that name: %s", call->dataset);
   tide_buf_put_string(call->json, "],", err);
-  put_tick(call->json, total, err);
+  put_tick(call->json, &call->total, err);
   tide_buf_put_u8(call->json, '}', err);
-  if (!tide_err_is_set(err) && total->batches + total->failed + total->waiting == 0 && !total->more)
-    tide_idle_remember(idle, key, (const char *)call->json->data, call->json->len, err);
+}
+
+static void export_unless_idle(struct export_call *call, struct tide_err *err) {
+  struct tide_idle_versions versions;
+  struct tide_idle *idle = &call->functions->idle;
+  const bool known = tide_idle_look(call->functions->conn->db, &versions);
+  char *key = tide_printf(err, "%Q %Q %d %lld", call->sink, call->dataset, call->now, (long long)call->batches_left);
+  const char *answer = known && key != NULL ? tide_idle_answer(idle, key, &versions) : NULL;
+  if (answer != NULL) {
+    tide_buf_put_string(call->json, answer, err);
+  } else if (!tide_err_is_set(err)) {
+    export_all(call, err);
+    if (known && !tide_err_is_set(err) && found_nothing(&call->total))
+      tide_idle_remember(idle, key, &versions, (const char *)call->json->data, call->json->len);
+  }
+  tide_free(key);
 }
 
 static void export(sqlite3_context *context, int argc, sqlite3_value **argv) {
@@ -300,13 +319,8 @@ static void export(sqlite3_context *context, int argc, sqlite3_value **argv) {
   tide_durable_check_idle(call.functions->conn->db, "tidemark_export", &err);
   if (!tide_err_is_set(&err))
     parse_export(&call, argc, argv, &err);
-  char *key = tide_err_is_set(&err) ? NULL : export_key(&call, &err);
-  const char *idle = key != NULL ? tide_idle_answer(&call.functions->idle, call.functions->conn->db, key, &err) : NULL;
-  if (idle != NULL)
-    tide_buf_put_string(&json, idle, &err);
-  else if (!tide_err_is_set(&err))
-    export_all(&call, key, &err);
-  tide_free(key);
+  if (!tide_err_is_set(&err))
+    export_unless_idle(&call, &err);
   finish(context, &json, &err);
 }
 
@@ -325,7 +339,11 @@ static void claim_schema(void *data, const char *schema, struct tide_err *err) {
   struct tide_sink sink;
   struct tide_runner runner = {
       .conn = call->functions->conn, .schema = schema, .owner = call->functions->owner, .now = false};
-  sqlite3_stmt *stmt = tide_sink_prepare(call->functions->conn->db, schema, call->sink, call->dataset, err);
+  const char *wanted_sink = name_in(call->functions->conn, call->sink, schema);
+  const char *dataset = name_in(call->functions->conn, call->dataset, schema);
+  if (wanted_sink == NULL || dataset == NULL)
+    return;
+  sqlite3_stmt *stmt = tide_sink_prepare(call->functions->conn->db, schema, wanted_sink, dataset, err);
   const bool found = tide_sink_next(stmt, &sink, err);
   sqlite3_finalize(stmt);
   if (!found)
@@ -375,11 +393,15 @@ static void ack_schema(void *data, const char *schema, struct tide_err *err) {
   struct tide_batch_row row;
   struct tide_ack log = {0};
   struct tide_runner runner = {.conn = call->functions->conn, .schema = schema, .owner = call->functions->owner};
-  sqlite3_stmt *stmt = tide_batch_prepare(call->functions->conn->db, schema, call->batch, NULL, NULL, err);
+  sqlite3_stmt *stmt = tide_batch_prepare(call->functions->conn->db, schema, call->batch - 1, NULL, NULL, err);
   const bool found = tide_batch_next(stmt, &row, err);
   sqlite3_finalize(stmt);
   if (!found)
     return;
+  if (row.batch != call->batch) {
+    tide_batch_row_clear(&row);
+    return;
+  }
   if (call->found++ > 0)
     tide_err_set(err, SQLITE_ERROR, "batch %lld is open in several attached databases", (long long)call->batch);
   else if (row.object != NULL)

@@ -129,25 +129,41 @@ void tide_glue_function_error(sqlite3_context *context, const struct tide_err *e
 
 /* ---- datasets by name ---- */
 
-/* The schema that has the dataset, as a copy; a name in two schemas must be written with its schema. */
-static char *find_schema(struct tide_conn *conn, const char *name, struct tide_err *err) {
-  char *found = NULL;
+/* The schema that has a dataset and the dataset's name as it was made: handles and the shared tables go by those. */
+struct location {
+  char *schema;
+  char *name;
+};
+
+static void location_clear(struct location *location) {
+  tide_free(location->schema);
+  tide_free(location->name);
+}
+
+static void look_in_schema(struct tide_conn *conn, const char *schema, const char *name, struct location *location,
+                           struct tide_err *err) {
+  char *found = tide_sinks_find_dataset(conn->db, (struct tide_names){schema, name}, err);
+  if (found == NULL)
+    return;
+  if (location->schema != NULL) {
+    tide_err_set(err, SQLITE_ERROR, "dataset %s is in schema %s and in schema %s: write one as 'schema.%s'", name,
+                 location->schema, schema, name);
+    tide_free(found);
+    return;
+  }
+  location->schema = tide_copy_string(schema, err);
+  location->name = found;
+}
+
+/* A name in two schemas must be written with its schema. */
+static void look_in_all(struct tide_conn *conn, const char *name, struct location *location, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(conn->db, err, "SELECT name FROM pragma_database_list");
   while (tide_stmt_row(stmt, err)) {
     const char *schema = (const char *)sqlite3_column_text(stmt, 0);
-    const struct tide_names names = {schema, name};
-    if (schema == NULL || !tide_sinks_exist(conn->db, schema, err) || !tide_sinks_has_dataset(conn->db, names, err))
-      continue;
-    if (found != NULL)
-      tide_err_set(err, SQLITE_ERROR, "dataset %s is in schema %s and in schema %s: write one as 'schema.%s'", name,
-                   found, schema, name);
-    tide_free(found);
-    found = tide_copy_string(schema, err);
+    if (schema != NULL)
+      look_in_schema(conn, schema, name, location, err);
   }
   sqlite3_finalize(stmt);
-  if (found == NULL)
-    tide_err_set(err, SQLITE_ERROR, "no such dataset: %s", name);
-  return found;
 }
 
 struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *argument, struct tide_err *err) {
@@ -159,17 +175,16 @@ struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *ar
   /* 'schema.name' when the part before the first dot is a schema; otherwise the dot belongs to the name. */
   const char *dot = strchr(text, '.');
   char *schema = dot != NULL ? tide_copy_text(text, (size_t)(dot - text), err) : NULL;
-  const char *name = text;
-  if (schema != NULL && sqlite3_txn_state(conn->db, schema) >= 0) {
-    const struct tide_names names = {schema, dot + 1};
-    if (!tide_sinks_exist(conn->db, schema, err) || !tide_sinks_has_dataset(conn->db, names, err))
-      tide_err_set(err, SQLITE_ERROR, "no such dataset: %s", text);
-    name = dot + 1;
-  } else if (!tide_err_is_set(err)) {
-    tide_free(schema);
-    schema = find_schema(conn, text, err);
-  }
-  struct tide_dataset *ds = tide_err_is_set(err) ? NULL : tide_dataset_acquire(conn, schema, name, err);
+  struct location location = {0};
+  if (schema != NULL && sqlite3_txn_state(conn->db, schema) >= 0)
+    look_in_schema(conn, schema, dot + 1, &location, err);
+  else
+    look_in_all(conn, text, &location, err);
+  if (location.name == NULL)
+    tide_err_set(err, SQLITE_ERROR, "no such dataset: %s", text);
+  struct tide_dataset *ds =
+      tide_err_is_set(err) ? NULL : tide_dataset_acquire(conn, location.schema, location.name, err);
+  location_clear(&location);
   tide_free(schema);
   return ds;
 }

@@ -5,6 +5,8 @@
 
 SQLITE_EXTENSION_INIT1
 
+#include <string.h>
+
 #include "engine/dataset.h"
 #include "functions.h"
 #include "tidemark.h"
@@ -14,12 +16,20 @@ SQLITE_EXTENSION_INIT1
 
 enum { SQLITE_FLOOR = 3038000 };
 
-/* Loading twice into one connection would give it two sets of handles, and rows in memory twice. */
-static bool is_loaded(sqlite3 *db) {
+/* Loading twice into one connection would give it two sets of handles, and rows in memory twice. The question must
+ * succeed, for sqlite3_open takes an error that an auto-extension leaves on the connection for its own; and it must not
+ * read the schema, for the host may yet have to say how (a key, an encoding): so it is the pragma, not its table. */
+static int look_whether_loaded(sqlite3 *db, bool *ret_loaded) {
   sqlite3_stmt *stmt = NULL;
-  const int rc = sqlite3_prepare_v2(db, "SELECT tidemark_version()", -1, &stmt, NULL);
-  sqlite3_finalize(stmt);
-  return rc == SQLITE_OK;
+  bool loaded = false;
+  int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &stmt, NULL);
+  while (rc == SQLITE_OK && !loaded && sqlite3_step(stmt) == SQLITE_ROW) {
+    const char *name = (const char *)sqlite3_column_text(stmt, 0);
+    loaded = name != NULL && strcmp(name, "tidemark") == 0;
+  }
+  const int end = sqlite3_finalize(stmt);
+  *ret_loaded = loaded;
+  return rc != SQLITE_OK ? rc : end;
 }
 
 static int register_all(struct tide_conn *conn) {
@@ -38,13 +48,15 @@ int sqlite3_tidemark_init(sqlite3 *db, char **ret_message, const sqlite3_api_rou
     *ret_message = sqlite3_mprintf("Tidemark needs SQLite 3.38.0 or newer, this host has %s", sqlite3_libversion());
     return SQLITE_ERROR;
   }
-  if (is_loaded(db))
-    return SQLITE_OK;
+  bool loaded = false;
+  int rc = look_whether_loaded(db, &loaded);
+  if (rc != SQLITE_OK || loaded)
+    return rc;
   struct tide_err err = {0};
   struct tide_conn *conn = tide_conn_create(db, &err);
   if (conn == NULL)
     return err.rc;
-  const int rc = register_all(conn);
+  rc = register_all(conn);
   tide_conn_unref(conn);
   return rc;
 }

@@ -33,6 +33,15 @@ static struct dataset_cursor *cursor_of(sqlite3_vtab_cursor *cursor) {
   return (struct dataset_cursor *)cursor;
 }
 
+/* A RENAME or DROP that was rolled back can leave an instance with a handle that is gone: it goes on with the
+ * present one. */
+static struct tide_dataset *dataset_of(struct dataset_vtab *vtab, struct tide_err *err) {
+  struct tide_dataset *current = tide_dataset_current(vtab->ds, err);
+  if (current != NULL)
+    vtab->ds = current;
+  return current;
+}
+
 /* ---- connecting ---- */
 
 static char *declaration(const struct tide_spec *spec, struct tide_err *err) {
@@ -122,8 +131,9 @@ static int dataset_disconnect(sqlite3_vtab *base) {
 static int dataset_destroy(sqlite3_vtab *base) {
   struct tide_err err = {0};
   struct tide_dataset *ds = vtab_of(base)->ds;
-  tide_dataset_drop(ds, &err);
   tide_sinks_drop(ds->conn->db, tide_dataset_names(ds), &err);
+  if (!tide_err_is_set(&err)) /* last, for it takes the handle out of those found: a failed DROP must keep it */
+    tide_dataset_drop(ds, &err);
   if (tide_err_is_set(&err))
     return tide_glue_vtab_error(base, &err);
   return dataset_disconnect(base);
@@ -291,8 +301,9 @@ static int dataset_filter(sqlite3_vtab_cursor *base, int idx_num, const char *id
   struct tide_val *values = tide_alloc_zero((size_t)argc + 1, sizeof *values, &err);
   for (int i = 0; values != NULL && i < argc; i++)
     values[i] = filter_value(idx, i, argv[i]);
-  if (values != NULL && tide_plan_request(idx, values, (size_t)argc, vtab->spec, &request, &err) == 0)
-    cursor->scan = tide_scan_open(vtab->ds, &request, &err);
+  struct tide_dataset *ds = dataset_of(vtab, &err);
+  if (ds != NULL && values != NULL && tide_plan_request(idx, values, (size_t)argc, vtab->spec, &request, &err) == 0)
+    cursor->scan = tide_scan_open(ds, &request, &err);
   tide_free(values);
   return tide_err_is_set(&err) ? tide_glue_vtab_error(base->pVtab, &err) : dataset_next(base);
 }
@@ -355,21 +366,28 @@ static void insert_row(struct dataset_vtab *vtab, sqlite3_value **argv, sqlite3_
 static int dataset_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *ret_rowid) {
   struct tide_err err = {0};
   struct dataset_vtab *vtab = vtab_of(base);
+  struct tide_dataset *ds = dataset_of(vtab, &err);
+  if (ds == NULL)
+    return tide_glue_vtab_error(base, &err);
+  tide_txn_begin(ds); /* nothing, unless the handle is another than at xBegin */
   if (argc == 1)
-    tide_erase_row(vtab->ds, sqlite3_value_int64(argv[0]), &err);
+    tide_erase_row(ds, sqlite3_value_int64(argv[0]), &err);
   else if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
     insert_row(vtab, argv, ret_rowid, &err);
   else
     tide_err_set(&err, SQLITE_READONLY,
-                 "dataset %s is append-only: UPDATE is refused, INSERT a new row or DELETE this one", vtab->ds->name);
+                 "dataset %s is append-only: UPDATE is refused, INSERT a new row or DELETE this one", ds->name);
   return tide_glue_vtab_error(base, &err);
 }
 
 /* ---- transactions ---- */
 
 static int dataset_begin(sqlite3_vtab *base) {
-  tide_txn_begin(vtab_of(base)->ds);
-  return SQLITE_OK;
+  struct tide_err err = {0};
+  struct tide_dataset *ds = dataset_of(vtab_of(base), &err);
+  if (ds != NULL)
+    tide_txn_begin(ds);
+  return tide_glue_vtab_error(base, &err);
 }
 
 static int dataset_sync(sqlite3_vtab *base) {

@@ -340,7 +340,11 @@ static struct tide_val dataset_sum(struct status_cursor *cursor, int column, str
   struct tide_stats *stats = tide_stats_open(cursor->ds, NULL, 0, 0, err);
   while (stats != NULL && tide_stats_next(stats, &stat, err)) {
     const int64_t parts[] = {0, 0, 0, 1, stat.rows, stat.written, stat.deleted, stat.tail_rows};
-    sum += parts[column];
+    if (parts[column] > INT64_MAX - sum)
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition counts more rows than there can be",
+                   cursor->ds->name, cursor->ds->name);
+    else
+      sum += parts[column];
   }
   tide_stats_close(stats);
   return tide_val_int(sum);

@@ -147,21 +147,35 @@ struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *sc
   return ds != NULL ? load(ds, err) : NULL;
 }
 
+struct tide_dataset *tide_dataset_current(struct tide_dataset *ds, struct tide_err *err) {
+  if (!ds->gone)
+    return ds;
+  struct tide_dataset *current = tide_dataset_acquire(ds->conn, ds->schema, ds->name, err);
+  if (current != NULL)
+    tide_dataset_release(ds);
+  return current;
+}
+
+/* What is in hand was flushed; SQLite may still end the transaction through an instance that holds the handle. */
+static void leave(struct tide_dataset *ds) {
+  if (ds->listed)
+    unlist(ds);
+  tide_txn_drop(&ds->txn);
+  ds->gone = true;
+}
+
 void tide_dataset_drop(struct tide_dataset *ds, struct tide_err *err) {
   tide_txn_flush(ds, err); /* a DROP that fails leaves the rows */
   tide_catalog_drop(ds->conn->db, tide_dataset_names(ds), err);
-  if (!tide_err_is_set(err) && ds->listed)
-    unlist(ds);
+  if (!tide_err_is_set(err))
+    leave(ds);
 }
 
 void tide_dataset_rename(struct tide_dataset *ds, const char *new_name, struct tide_err *err) {
   tide_txn_flush(ds, err);
   tide_catalog_rename(ds->conn->db, tide_dataset_names(ds), new_name, err);
-  char *name = tide_err_is_set(err) ? NULL : tide_copy_string(new_name, err);
-  if (name == NULL)
-    return;
-  tide_free(ds->name);
-  ds->name = name;
+  if (!tide_err_is_set(err))
+    leave(ds);
 }
 
 /* ---- cache ---- */
@@ -180,7 +194,9 @@ static void reload(struct tide_dataset *ds, struct tide_err *err) {
     tide_err_set(err, SQLITE_SCHEMA, "dataset %s was dropped and made anew", ds->name);
     return;
   }
-  if (!ds->version_known || config.seals != ds->config.seals) {
+  /* the same number of seals is no proof: a backup may have been restored over the file */
+  if (!ds->version_known || config.seals != ds->config.seals ||
+      !tide_tail_index_holds(&ds->tail, ds->conn->db, names, err)) {
     tide_tail_index_reset(&ds->tail);
     ds->epoch++;
   }
@@ -190,6 +206,11 @@ static void reload(struct tide_dataset *ds, struct tide_err *err) {
   ds->npartitions =
       tide_stmt_int(ds->conn->db, 0, err, "SELECT count(*) FROM (SELECT 1 FROM " TIDE_TABLE("partition") " LIMIT %d)",
                     names.schema, names.dataset, TIDE_DATASET_PARTITIONS_COUNTED);
+  const int64_t sealed = tide_stmt_int(ds->conn->db, 0, err, "SELECT max(last_since) FROM " TIDE_TABLE("partition"),
+                                       names.schema, names.dataset);
+  if (sealed > config.sealed_since)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: sealed_since in %s_config is %lld, below a segment's %lld",
+                 ds->name, ds->name, (long long)config.sealed_since, (long long)sealed);
   ds->config = config;
 }
 
@@ -204,10 +225,11 @@ void tide_dataset_refresh(struct tide_dataset *ds, struct tide_err *err) {
     tide_dataset_forget(ds);
     return;
   }
-  const bool writing = sqlite3_txn_state(ds->conn->db, ds->schema) == SQLITE_TXN_WRITE;
-  ds->version_known = versioned && !writing;
+  /* the dataset's own uncommitted writes are made with its transaction open, so without one this is what the file
+   * has */
+  ds->in_txn = ds->txn.open && sqlite3_txn_state(ds->conn->db, ds->schema) == SQLITE_TXN_WRITE;
+  ds->version_known = versioned && !ds->in_txn;
   ds->version = version;
-  ds->in_txn = writing && ds->txn.open;
 }
 
 void tide_dataset_touched(struct tide_dataset *ds) {

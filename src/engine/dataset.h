@@ -33,7 +33,8 @@ struct tide_dataset {
   struct tide_conn *conn;
   struct tide_dataset *next;
   int refs;
-  bool listed; /* in conn->datasets: what acquire finds; a dropped or replaced dataset is not */
+  bool listed; /* in conn->datasets: what acquire finds; a dropped, renamed or replaced dataset is not */
+  bool gone;   /* dropped or renamed: what it had in hand was flushed, and its transaction does nothing any more */
   char *schema;
   char *name;
   struct tide_spec *spec;
@@ -65,12 +66,16 @@ struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *sc
 struct tide_dataset *tide_dataset_ref(struct tide_dataset *ds);
 void tide_dataset_release(struct tide_dataset *ds); /* NULL is fine */
 
-/* Removes everything of the dataset but its rows in the sink tables (store/sinks.h does those). The handle is not
- * found any more. */
+/* Removes everything of the dataset but its rows in the sink tables (store/sinks.h does those). The handle is gone. */
 void tide_dataset_drop(struct tide_dataset *ds, struct tide_err *err);
 
-/* Renames the shadow tables; the handle goes by the new name after it. */
+/* Renames the shadow tables. The handle is gone: who holds it goes on with one of the new name, or of the old one when
+ * the RENAME is rolled back (tide_dataset_current). */
 void tide_dataset_rename(struct tide_dataset *ds, const char *new_name, struct tide_err *err);
+
+/* The handle to use for one that may be gone: itself, or in exchange for it the one that its name has now. NULL on
+ * failure, and the old one is kept. */
+struct tide_dataset *tide_dataset_current(struct tide_dataset *ds, struct tide_err *err);
 
 /* Makes the cache right for what the connection sees now. A read or write transaction must be open on the schema.
  * Rows in memory are not in it: see tide_txn_flush. */

@@ -108,8 +108,10 @@ static void open_seal(struct seal *seal, struct tide_err *err) {
     tide_batch_init(&seal->segment, ncolumns, err);
   seal->tail_stmt = tide_tail_prepare(db, seal->names, err);
   seal->deleted_stmt = tide_deleted_prepare(db, seal->names, err);
-  seal->next_chunk = tide_stmt_int(db, 0, err, "SELECT value FROM " TIDE_TABLE("config") " WHERE key = 'next_chunk'",
-                                   seal->names.schema, seal->names.dataset);
+  /* read anew, for the handle's is older than the last seal */
+  struct tide_config config = {0};
+  tide_catalog_config(db, seal->names, &config, err);
+  seal->next_chunk = config.next_chunk;
 }
 
 static void close_seal(struct seal *seal) {
@@ -127,7 +129,7 @@ static void settle(struct seal *seal, struct tide_err *err) {
   sqlite3 *db = ds->conn->db;
   if (seal->written == 0 || tide_err_is_set(err))
     return;
-  tide_tail_delete_partition(db, seal->names, seal->partition, err);
+  tide_tail_index_delete_partition(&ds->tail, db, seal->names, seal->partition, err);
   if (seal->first_since <= ds->deleted_max)
     tide_deleted_forget(db, seal->names, seal->partition, seal->first_since - 1, seal->last_since, err);
   tide_stmt_exec(db, err,
@@ -143,7 +145,6 @@ static void settle(struct seal *seal, struct tide_err *err) {
                                      " ELSE %lld END WHERE key IN ('sealed_since', 'next_chunk', 'seals')",
       seal->names.schema, seal->names.dataset, (long long)ds->config.sealed_since, (long long)seal->next_chunk,
       (long long)ds->config.seals);
-  tide_tail_index_remove_partition(&ds->tail, seal->partition);
   ds->epoch++;
   seal->result.partitions = 1;
 }

@@ -76,7 +76,9 @@ void tide_stats_close(struct tide_stats *stats) {
   tide_free(stats);
 }
 
-static void fill(const struct tide_stats *stats, const struct tide_partition_row *row, struct tide_stat *stat) {
+/* SQLITE_CORRUPT_VTAB when the partition would have fewer rows than none, or more than can be counted. */
+static int fill(const struct tide_stats *stats, const struct tide_partition_row *row, struct tide_stat *stat,
+                struct tide_err *err) {
   const struct tide_tail_entry *tail = tide_tail_index_find(&stats->ds->tail, row->id);
   *stat = (struct tide_stat){.partition = row->id,
                              .text = row->text_size > 0 ? row->text : "",
@@ -84,34 +86,38 @@ static void fill(const struct tide_stats *stats, const struct tide_partition_row
                              .written = row->written,
                              .deleted = row->deleted,
                              .last_since = row->last_since};
+  bool plausible = true;
   if (tail != NULL) {
+    plausible = tide_catalog_is_count(tail->partition_rows) && tide_catalog_is_count(tail->partition_bytes);
     stat->tail_rows = tail->partition_rows;
     stat->tail_bytes = tail->partition_bytes;
-    stat->written += tail->partition_rows;
+    stat->written += plausible ? tail->partition_rows : 0;
     stat->last_since = tail->last_since;
   }
   stat->rows = stat->written - stat->deleted;
+  if (!plausible || stat->rows < 0)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition row (id %lld) contradicts itself or its tail",
+                 stats->ds->name, stats->ds->name, (long long)row->id);
+  return err->rc;
 }
 
 bool tide_stats_next(struct tide_stats *stats, struct tide_stat *ret_stat, struct tide_err *err) {
   struct tide_partition_row row;
+  const struct tide_names names = tide_dataset_names(stats->ds);
   if (stats->sealed_stmt != NULL) {
-    if (tide_catalog_partition_row(stats->sealed_stmt, &row, err)) {
-      fill(stats, &row, ret_stat);
-      return true;
-    }
+    if (tide_catalog_partition_row(stats->sealed_stmt, names, &row, err))
+      return fill(stats, &row, ret_stat, err) == 0;
     sqlite3_finalize(stats->sealed_stmt);
     stats->sealed_stmt = NULL;
   }
   while (stats->tail_at < stats->ntail && !tide_err_is_set(err)) {
     sqlite3_reset(stats->by_id_stmt);
     sqlite3_bind_int64(stats->by_id_stmt, 1, stats->tail[stats->tail_at++]);
-    if (!tide_catalog_partition_row(stats->by_id_stmt, &row, err))
+    if (!tide_catalog_partition_row(stats->by_id_stmt, names, &row, err))
       continue;
     if (stats->only == 0 && row.last_since > stats->above)
       continue; /* came with the sealed ones */
-    fill(stats, &row, ret_stat);
-    if (ret_stat->last_since > stats->above)
+    if (fill(stats, &row, ret_stat, err) == 0 && ret_stat->last_since > stats->above)
       return true;
   }
   return false;
@@ -167,8 +173,10 @@ static void count_rows(struct counting *counting, int64_t upto, struct tide_err 
   counting->at = range->rows < counting->max_rows ? upto : range->until;
 }
 
-static int64_t proportion(int64_t bytes, int64_t part, int64_t whole) {
-  return whole > 0 ? (int64_t)((double)bytes * ((double)part / (double)whole)) : 0;
+/* More than the whole is never taken, and a sum stops at the highest number: it is an estimate. */
+static void add_bytes(struct tide_range *range, int64_t bytes, int64_t part, int64_t whole) {
+  const int64_t share = part < whole ? (int64_t)((double)bytes * ((double)part / (double)whole)) : bytes;
+  range->raw_bytes = share < INT64_MAX - range->raw_bytes ? range->raw_bytes + share : INT64_MAX;
 }
 
 static void count_segment(struct counting *counting, const struct tide_segment_row *segment, struct tide_err *err) {
@@ -184,7 +192,7 @@ static void count_segment(struct counting *counting, const struct tide_segment_r
   } else {
     count_rows(counting, segment->last_since < counting->upto ? segment->last_since : counting->upto, err);
   }
-  range->raw_bytes += proportion(segment->raw_bytes, range->rows - before, segment->rows);
+  add_bytes(range, segment->raw_bytes, range->rows - before, segment->rows);
 }
 
 static void count_tail(struct counting *counting, int64_t partition, struct tide_err *err) {
@@ -193,7 +201,7 @@ static void count_tail(struct counting *counting, int64_t partition, struct tide
   if (tail == NULL || tail->last_since <= counting->at)
     return;
   count_rows(counting, counting->upto, err);
-  counting->range.raw_bytes += proportion(tail->partition_bytes, counting->range.rows - before, tail->partition_rows);
+  add_bytes(&counting->range, tail->partition_bytes, counting->range.rows - before, tail->partition_rows);
 }
 
 void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t upto,
@@ -214,7 +222,7 @@ void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_siz
   sqlite3_stmt *stmt = above < ds->config.sealed_since ? tide_catalog_segments_prepare(ds->conn->db, names, err) : NULL;
   if (stmt != NULL) {
     tide_catalog_segments_seek(stmt, partition, above);
-    while (counting.range.rows < max_rows && tide_catalog_segments_next(stmt, &segment, err) &&
+    while (counting.range.rows < max_rows && tide_catalog_segments_next(stmt, names, &segment, err) &&
            segment.first_since <= upto)
       count_segment(&counting, &segment, err);
   }

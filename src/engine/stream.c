@@ -203,7 +203,8 @@ static bool open_segment(struct tide_stream *stream, struct tide_err *err) {
     return false;
   bool found = false;
   tide_catalog_segments_seek(stmt, stream->partition, stream->pos);
-  while (!found && tide_catalog_segments_next(stmt, &row, err) && row.first_since <= shared->request.upto) {
+  while (!found && tide_catalog_segments_next(stmt, tide_dataset_names(shared->ds), &row, err) &&
+         row.first_since <= shared->request.upto) {
     stream->segment_last = row.last_since;
     stream->segment_deletes = row.deleted > 0;
     stream->reader.db = shared->ds->conn->db;
@@ -219,8 +220,8 @@ static bool open_segment(struct tide_stream *stream, struct tide_err *err) {
       close_segment(stream);
       stream->pos = row.last_since;
     }
+    name_damage(stream, err);
   }
-  name_damage(stream, err);
   sqlite3_reset(stmt);
   return found;
 }

@@ -12,14 +12,13 @@
 /* ---- runs in memory ---- */
 
 static void free_runs(struct tide_txn *txn) {
-  for (size_t i = 0; i < TIDE_TXN_BUCKETS; i++) {
-    while (txn->buckets[i] != NULL) {
-      struct tide_txn_run *run = txn->buckets[i];
-      txn->buckets[i] = run->next;
-      tide_buf_clear(&run->run.bytes);
-      tide_free(run->text);
-      tide_free(run);
-    }
+  while (txn->runs != NULL) {
+    struct tide_txn_run *run = txn->runs;
+    txn->runs = run->next_of_all;
+    txn->buckets[run->bucket] = NULL;
+    tide_buf_clear(&run->run.bytes);
+    tide_free(run->text);
+    tide_free(run);
   }
   txn->nruns = 0;
   txn->bytes = 0;
@@ -30,7 +29,7 @@ static bool run_is(const struct tide_txn_run *run, const struct tide_buf *key) {
   return run->text_size == key->len && (key->len == 0 || memcmp(run->text, key->data, key->len) == 0);
 }
 
-static struct tide_txn_run *add_run(struct tide_dataset *ds, struct tide_txn_run **bucket, struct tide_err *err) {
+static struct tide_txn_run *add_run(struct tide_dataset *ds, size_t bucket, struct tide_err *err) {
   const struct tide_buf *key = &ds->txn.key;
   struct tide_txn_run *run = tide_alloc_zero(1, sizeof *run, err);
   if (run == NULL)
@@ -47,9 +46,13 @@ static struct tide_txn_run *add_run(struct tide_dataset *ds, struct tide_txn_run
     tide_free(run);
     return NULL;
   }
-  run->next = *bucket;
-  *bucket = run;
+  run->bucket = bucket;
+  run->next = ds->txn.buckets[bucket];
+  ds->txn.buckets[bucket] = run;
+  run->next_of_all = ds->txn.runs;
+  ds->txn.runs = run;
   ds->txn.nruns++;
+  ds->txn.bytes += TIDE_TXN_RUN_BYTES;
   return run;
 }
 
@@ -65,8 +68,8 @@ static struct tide_txn_run *find_run(struct tide_dataset *ds, const struct tide_
     return NULL;
   if (txn->last != NULL && run_is(txn->last, &txn->key))
     return txn->last;
-  struct tide_txn_run **bucket = &txn->buckets[XXH3_64bits(txn->key.data, txn->key.len) % TIDE_TXN_BUCKETS];
-  struct tide_txn_run *run = *bucket;
+  const size_t bucket = XXH3_64bits(txn->key.data, txn->key.len) % TIDE_TXN_BUCKETS;
+  struct tide_txn_run *run = txn->buckets[bucket];
   while (run != NULL && !run_is(run, &txn->key))
     run = run->next;
   return run != NULL ? run : add_run(ds, bucket, err);
@@ -81,17 +84,8 @@ static bool run_is_due(const struct tide_dataset *ds, const struct tide_tail_run
 }
 
 static void store_run(struct tide_dataset *ds, struct tide_tail_run *run, struct tide_err *err) {
-  const struct tide_tail_entry entry = {.last_since = run->last_since,
-                                        .first_since = run->first_since,
-                                        .partition = run->partition,
-                                        .rows = run->rows,
-                                        .bytes = (int64_t)run->bytes.len};
-  if (run->rows == 0)
-    return;
   tide_dataset_touched(ds);
-  tide_tail_run_store(run, ds->conn->db, tide_dataset_names(ds), ds->spec, err);
-  if (!tide_err_is_set(err))
-    tide_tail_index_add(&ds->tail, entry, err);
+  tide_tail_run_store(run, ds->conn->db, tide_dataset_names(ds), ds->spec, &ds->tail, err);
 }
 
 static int by_last_since(const void *a, const void *b) {
@@ -104,11 +98,9 @@ static int by_last_since(const void *a, const void *b) {
 static struct tide_txn_run **sorted_runs(const struct tide_txn *txn, size_t *ret_count, struct tide_err *err) {
   struct tide_txn_run **runs = tide_alloc_zero(txn->nruns, sizeof *runs, err);
   *ret_count = 0;
-  for (size_t i = 0; runs != NULL && i < TIDE_TXN_BUCKETS; i++) {
-    for (struct tide_txn_run *run = txn->buckets[i]; run != NULL; run = run->next) {
-      if (run->run.rows > 0)
-        runs[(*ret_count)++] = run;
-    }
+  for (struct tide_txn_run *run = txn->runs; runs != NULL && run != NULL; run = run->next_of_all) {
+    if (run->run.rows > 0)
+      runs[(*ret_count)++] = run;
   }
   if (runs != NULL)
     qsort(runs, *ret_count, sizeof *runs, by_last_since);
@@ -156,6 +148,8 @@ static void restore_changes(struct tide_dataset *ds, int changes, struct tide_er
 /* More changes than one are those of a statement that ended in tide_txn_release, after which nothing is left to
  * flush: what is flushed then is of a statement that still runs, which will say itself what it changed. */
 static void flush(struct tide_dataset *ds, size_t seal_at, struct tide_err *err) {
+  if (ds->gone)
+    return;
   const int changes = sqlite3_changes(ds->conn->db);
   check_not_failed(ds, err);
   tide_erase_flush(ds, err);
@@ -174,6 +168,8 @@ void tide_txn_release(struct tide_dataset *ds, struct tide_err *err) {
 }
 
 void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err) {
+  if (ds->gone)
+    return;
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   const int changes = sqlite3_changes(ds->conn->db);
   check_not_failed(ds, err);
@@ -214,7 +210,7 @@ static void make_room(struct tide_dataset *ds, struct tide_txn_run *run, struct 
     tide_seal_partition(ds, run->run.partition, &run->run, NULL, err);
     sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
     tide_txn_note_failure(ds, err);
-  } else if (txn->bytes >= TIDE_TXN_MEMORY_BYTES || txn->nruns > TIDE_TXN_MEMORY_RUNS) {
+  } else if (txn->bytes >= TIDE_TXN_MEMORY_BYTES) {
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
     if (ds->spec->autoflush && !tide_err_is_set(err))
       tide_seal_due(ds, INT64_MAX, err);
@@ -265,14 +261,13 @@ void tide_txn_rolled_back(struct tide_dataset *ds) {
   tide_dataset_forget(ds);
 }
 
+/* What was written before the savepoint is due for sealing at a later commit: the tables may not even be there now. */
 void tide_txn_rolled_back_to(struct tide_dataset *ds) {
   const bool open = ds->txn.open;
   const bool alone = ds->txn.alone;
-  const int64_t first_since = ds->txn.first_since;
   tide_txn_rolled_back(ds);
   ds->txn.open = open;
   ds->txn.alone = alone;
-  ds->txn.first_since = first_since;
 }
 
 void tide_txn_drop(struct tide_txn *txn) {

@@ -19,7 +19,7 @@ struct tide_dataset;
 enum {
   TIDE_TXN_SEAL_BYTES = 8 << 20,    /* a partition with more in memory and tail is sealed */
   TIDE_TXN_MEMORY_BYTES = 24 << 20, /* more rows in memory than that go out */
-  TIDE_TXN_MEMORY_RUNS = 4096,      /* as do more partitions than that */
+  TIDE_TXN_RUN_BYTES = 256,         /* what a partition in memory counts beside its rows */
   TIDE_TXN_DIRECT_BYTES = 1 << 20,  /* a run of that size goes to a segment at once, never through the tail */
   TIDE_TXN_TAIL_BATCHES = 4096,     /* a commit that leaves more in the tail seals the oldest */
   TIDE_TXN_TAIL_BYTES = 64 << 20
@@ -28,12 +28,14 @@ enum {
 /* One partition's rows in memory. */
 struct tide_txn_run {
   struct tide_txn_run *next; /* of the same hash bucket */
-  char *text;                /* the partition's */
+  struct tide_txn_run *next_of_all;
+  size_t bucket;
+  char *text; /* the partition's */
   size_t text_size;
   struct tide_tail_run run;
 };
 
-enum { TIDE_TXN_BUCKETS = 256 };
+enum { TIDE_TXN_BUCKETS = 1024 };
 
 struct tide_txn {
   bool open;
@@ -43,9 +45,10 @@ struct tide_txn {
   int64_t first_since; /* the lowest since it may have written */
   int64_t next_since;
   struct tide_txn_run *buckets[TIDE_TXN_BUCKETS];
+  struct tide_txn_run *runs; /* all of them */
   size_t nruns;
   struct tide_txn_run *last; /* the run of the row before */
-  size_t bytes;              /* in memory, all runs */
+  size_t bytes;              /* in memory, all runs; 0: there are none */
   struct tide_buf key;       /* the partition's text of the row at hand */
 
   struct tide_erase erase; /* DELETE's part: erase.h */

@@ -24,7 +24,8 @@ struct tide_pred {
 };
 
 /* What is known of all values of a column in some run of rows. Every non-NULL value v has min <= v <= max in
- * tide_val_compare's order: a text or blob min may be cut short, for a prefix is never above the whole, and a max raised. */
+ * tide_val_compare's order: a text or blob min may be cut short, for a prefix is never above the whole, and a max
+ * raised. */
 struct tide_zone {
   uint8_t types; /* bit (1 << enum tide_val_type) for each type that occurs, TIDE_VAL_NULL among them */
   bool bounded;  /* min and max hold; false: nothing is known but the types (some are too long to keep, say) */

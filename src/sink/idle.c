@@ -3,57 +3,56 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/stmt.h"
 #include "store/durable.h"
 
-/* The data version of a schema's file, read under its lock: outside one it would be that of the last look. */
-static bool read_version(sqlite3 *db, const char *schema, uint32_t *ret_version, struct tide_err *err) {
-  sqlite3_stmt *snapshot = tide_read_begin(db, schema, err);
-  const bool known =
-      snapshot != NULL && sqlite3_file_control(db, schema, SQLITE_FCNTL_DATA_VERSION, ret_version) == SQLITE_OK;
-  sqlite3_finalize(snapshot);
-  return known;
+static bool has_attached(sqlite3 *db, struct tide_err *err) {
+  bool attached = false;
+  sqlite3_stmt *stmt = tide_schemas_prepare(db, err);
+  while (tide_stmt_row(stmt, err)) {
+    const char *name = (const char *)sqlite3_column_text(stmt, 0);
+    attached = attached || name == NULL || (strcmp(name, "main") != 0 && strcmp(name, "temp") != 0);
+  }
+  sqlite3_finalize(stmt);
+  return attached;
 }
 
-const char *tide_idle_answer(const struct tide_idle *idle, sqlite3 *db, const char *key, struct tide_err *err) {
-  if (idle->key == NULL || strcmp(idle->key, key) != 0)
+bool tide_idle_look(sqlite3 *db, struct tide_idle_versions *ret_versions) {
+  struct tide_err unknown = {0}; /* the call itself meets the same error, and tells it */
+  struct tide_idle_versions versions = {0};
+  if (has_attached(db, &unknown))
+    return false;
+  /* under main's lock: outside one it would be the version of the last look */
+  sqlite3_stmt *snapshot = tide_read_begin(db, "main", &unknown);
+  const bool known =
+      snapshot != NULL && sqlite3_file_control(db, "main", SQLITE_FCNTL_DATA_VERSION, &versions.main) == SQLITE_OK;
+  sqlite3_finalize(snapshot);
+  if (sqlite3_file_control(db, "temp", SQLITE_FCNTL_DATA_VERSION, &versions.temp) != SQLITE_OK)
+    versions.temp = 0;
+  *ret_versions = versions;
+  return known && !tide_err_is_set(&unknown);
+}
+
+const char *tide_idle_answer(const struct tide_idle *idle, const char *key, const struct tide_idle_versions *versions) {
+  if (idle->key == NULL || strcmp(idle->key, key) != 0 || idle->versions.main != versions->main ||
+      idle->versions.temp != versions->temp)
     return NULL;
-  for (size_t i = 0; i < idle->nfiles; i++) {
-    uint32_t version = 0;
-    if (!read_version(db, idle->files[i].schema, &version, err) || version != idle->files[i].version)
-      return NULL;
-  }
   return idle->json;
 }
 
-void tide_idle_start(struct tide_idle *idle) {
-  for (size_t i = 0; i < idle->nfiles; i++)
-    tide_free(idle->files[i].schema);
-  tide_free(idle->files);
+void tide_idle_forget(struct tide_idle *idle) {
   tide_free(idle->key);
   tide_free(idle->json);
   *idle = (struct tide_idle){0};
 }
 
-void tide_idle_note(struct tide_idle *idle, sqlite3 *db, const char *schema, struct tide_err *err) {
-  struct tide_idle_file file = {0};
-  void *files = idle->files;
-  if (sqlite3_stricmp(schema, "main") != 0 && sqlite3_stricmp(schema, "temp") != 0)
-    idle->useless = true;
-  if (idle->useless || !read_version(db, schema, &file.version, err) ||
-      tide_grow(&files, &idle->files_cap, idle->nfiles + 1, sizeof *idle->files, err) != 0)
-    return;
-  idle->files = files;
-  file.schema = tide_copy_string(schema, err);
-  if (file.schema != NULL)
-    idle->files[idle->nfiles++] = file;
-}
-
-void tide_idle_remember(struct tide_idle *idle, const char *key, const char *json, size_t json_size,
-                        struct tide_err *err) {
-  if (idle->useless)
-    return;
-  idle->key = tide_copy_string(key, err);
-  idle->json = tide_copy_text(json, json_size, err);
-  if (tide_err_is_set(err))
-    tide_idle_start(idle);
+void tide_idle_remember(struct tide_idle *idle, const char *key, const struct tide_idle_versions *versions,
+                        const char *json, size_t json_size) {
+  struct tide_err ignored = {0}; /* without memory for it the next call does its work again */
+  tide_idle_forget(idle);
+  idle->versions = *versions;
+  idle->key = tide_copy_string(key, &ignored);
+  idle->json = tide_copy_text(json, json_size, &ignored);
+  if (tide_err_is_set(&ignored))
+    tide_idle_forget(idle);
 }

@@ -22,16 +22,16 @@ struct candidate {
 /* A tick of one sink. */
 struct ticking {
   struct tide_runner *runner;
-  const struct tide_sink *sink;
+  struct tide_sink sink; /* its row, read in the snapshot in which the candidates were found */
   struct tide_sink_config config;
   struct tide_dataset *ds;
   struct tide_tick *tick;
   int64_t newest;               /* the dataset's at the start */
-  int64_t log_id;               /* the log's last, likewise */
   bool noted;                   /* that the sink has all up to newest */
   struct candidate *candidates; /* partitions with rows above what the sink has everywhere */
   size_t ncandidates;
   size_t candidates_cap;
+  size_t finished; /* candidates of which the sink has every row up to their newest: found so, or shipped and acked */
 };
 
 void tide_tick_clear(struct tide_tick *tick) {
@@ -79,8 +79,14 @@ static void report_failure(struct tide_tick *tick, const struct tide_batch_row *
 static void fail_batch(struct ticking *ticking, const struct tide_batch_row *row, const struct tide_err *failure,
                        struct tide_err *err) {
   const int64_t retry_at = tide_dataset_now_ms(ticking->ds) + retry_delay(row->attempts);
-  if (tide_batch_fail(ticking->runner->conn->db, ticking->runner->schema, row->batch, failure->msg, retry_at, err))
-    report_failure(ticking->tick, row, failure->msg, retry_at, err);
+  struct tide_err said = *failure;
+  if (said.rc == SQLITE_ERROR) /* of its configuration, which a later one of the sink does not change */
+    sqlite3_snprintf((int)sizeof said.msg, said.msg,
+                     "%s (the batch keeps the configuration it was claimed with: mend the sink, then DELETE FROM "
+                     "tidemark_batch WHERE batch = %lld to have its rows claimed anew)",
+                     failure->msg, (long long)row->batch);
+  if (tide_batch_fail(ticking->runner->conn->db, ticking->runner->schema, row->batch, said.msg, retry_at, err))
+    report_failure(ticking->tick, row, said.msg, retry_at, err);
   else
     report_failure(ticking->tick, row, "the batch was taken over by another process, or given up, while it was shipped",
                    0, err);
@@ -91,8 +97,7 @@ static void fail_batch(struct ticking *ticking, const struct tide_batch_row *row
 /* Within a transaction. */
 static void note_caught_up(struct ticking *ticking, struct tide_err *err) {
   if (!tide_err_is_set(err))
-    tide_sink_set_caught_up(ticking->runner->conn->db, ticking->runner->schema, ticking->sink, ticking->newest,
-                            ticking->log_id, err);
+    tide_sink_set_caught_up(ticking->runner->conn->db, ticking->runner->schema, &ticking->sink, ticking->newest, err);
   ticking->noted = true;
 }
 
@@ -168,14 +173,9 @@ static bool take(struct ticking *ticking, struct tide_batch_row *row, struct tid
 
 /* The next open batch above a number: read anew for each, since no statement stays open while one is shipped. */
 static bool next_open(struct ticking *ticking, int64_t above, struct tide_batch_row *ret_row, struct tide_err *err) {
-  bool found = false;
-  sqlite3_stmt *stmt = tide_batch_prepare(ticking->runner->conn->db, ticking->runner->schema, 0, ticking->sink->sink,
-                                          ticking->sink->dataset, err);
-  while (!found && tide_batch_next(stmt, ret_row, err)) {
-    found = ret_row->batch > above;
-    if (!found)
-      tide_batch_row_clear(ret_row);
-  }
+  sqlite3_stmt *stmt = tide_batch_prepare(ticking->runner->conn->db, ticking->runner->schema, above, ticking->sink.sink,
+                                          ticking->sink.dataset, err);
+  const bool found = tide_batch_next(stmt, ret_row, err);
   sqlite3_finalize(stmt);
   return found;
 }
@@ -185,7 +185,7 @@ static void ship_open(struct ticking *ticking, struct tide_err *err) {
   int64_t done = 0;
   /* numbers above it are given by this loop's own taking over */
   const int64_t last = tide_batch_last(ticking->runner->conn->db, ticking->runner->schema, err);
-  while (!tide_err_is_set(err) && done < last && next_open(ticking, done, &row, err)) {
+  while (!tide_err_is_set(err) && done < last && !ticking->tick->more && next_open(ticking, done, &row, err)) {
     done = row.batch;
     if (ticking->runner->batches_left <= 0)
       ticking->tick->more = true;
@@ -197,74 +197,88 @@ static void ship_open(struct ticking *ticking, struct tide_err *err) {
 
 /* ---- new batches ---- */
 
-static void find_candidates(struct ticking *ticking, struct tide_err *err) {
+static void add_candidate(struct ticking *ticking, const struct tide_stat *stat, struct tide_err *err) {
+  void *candidates = ticking->candidates;
+  if (tide_grow(&candidates, &ticking->candidates_cap, ticking->ncandidates + 1, sizeof *ticking->candidates, err) != 0)
+    return;
+  ticking->candidates = candidates;
+  ticking->candidates[ticking->ncandidates++] = (struct candidate){stat->partition, stat->last_since};
+}
+
+/* In one snapshot the sink's row and the partitions that have rows above what it has everywhere. false when the sink
+ * is gone or no longer active. */
+static bool find_candidates(struct ticking *ticking, const struct tide_sink *sink, struct tide_err *err) {
   struct tide_stat stat;
-  sqlite3_stmt *snapshot = tide_read_begin(ticking->runner->conn->db, ticking->runner->schema, err);
-  struct tide_stats *stats =
-      tide_err_is_set(err) ? NULL : tide_stats_open(ticking->ds, NULL, 0, ticking->sink->caught_up, err);
+  struct tide_runner *runner = ticking->runner;
+  sqlite3_stmt *snapshot = tide_read_begin(runner->conn->db, runner->schema, err);
+  sqlite3_stmt *stmt = tide_sink_prepare(runner->conn->db, runner->schema, sink->sink, sink->dataset, err);
+  const bool active = tide_sink_next(stmt, &ticking->sink, err) && strcmp(ticking->sink.state, "active") == 0;
+  sqlite3_finalize(stmt);
+  struct tide_stats *stats = active ? tide_stats_open(ticking->ds, NULL, 0, ticking->sink.caught_up, err) : NULL;
   ticking->newest = stats != NULL ? tide_dataset_last_since(ticking->ds) : 0;
-  ticking->log_id = tide_exportlog_last_id(ticking->runner->conn->db, ticking->runner->schema, err);
-  while (stats != NULL && tide_stats_next(stats, &stat, err)) {
-    void *candidates = ticking->candidates;
-    if (tide_grow(&candidates, &ticking->candidates_cap, ticking->ncandidates + 1, sizeof *ticking->candidates, err) !=
-        0)
-      break;
-    ticking->candidates = candidates;
-    ticking->candidates[ticking->ncandidates++] = (struct candidate){stat.partition, stat.last_since};
-  }
+  while (stats != NULL && tide_stats_next(stats, &stat, err))
+    add_candidate(ticking, &stat, err);
   tide_stats_close(stats);
   sqlite3_finalize(snapshot);
+  return active && !tide_err_is_set(err);
 }
 
-/* The batch limit is reached: whether that leaves something undone. */
+/* The batch limit is reached: whether that leaves something undone in a partition. */
 static void look_for_more(struct ticking *ticking, const struct candidate *candidate, struct tide_err *err) {
-  struct tide_tick *tick = ticking->tick;
-  if (!tick->more && tide_claim_look(ticking->runner, ticking->sink, ticking->ds, candidate->partition,
-                                     candidate->newest, err) == TIDE_CLAIM_MADE)
-    tick->more = true;
+  switch (tide_claim_look(ticking->runner, &ticking->sink, ticking->ds, candidate->partition, candidate->newest, err)) {
+  case TIDE_CLAIM_MADE:
+    ticking->tick->more = true;
+    break;
+  case TIDE_CLAIM_WAITS:
+    ticking->tick->waiting++;
+    break;
+  case TIDE_CLAIM_NOTHING:
+    ticking->finished += !tide_err_is_set(err);
+    break;
+  }
 }
 
-/* Claims and ships the next batch of a partition. false when it has no more for this tick. last: no partition comes
- * after this one, so that its last batch may note that the sink has caught up. */
-static bool export_next(struct ticking *ticking, const struct candidate *candidate, bool last, struct tide_err *err) {
+/* Claims and ships the next batch of a partition. false when it has no more for this tick. */
+static bool export_next(struct ticking *ticking, const struct candidate *candidate, struct tide_err *err) {
   struct tide_batch_row row;
   struct tide_tick *tick = ticking->tick;
   struct tide_err failure = {0};
-  const enum tide_claim_outcome outcome = tide_claim_next(ticking->runner, ticking->sink, &ticking->config, ticking->ds,
-                                                          candidate->partition, candidate->newest, &row, &failure);
+  const enum tide_claim_outcome outcome =
+      tide_claim_next(ticking->runner, &ticking->sink, &ticking->config, ticking->ds, candidate->partition,
+                      candidate->newest, &row, &failure);
   if (concerns_all(&failure))
     tide_err_set(err, failure.rc, "%s", failure.msg);
   else if (tide_err_is_set(&failure))
     report_failure(tick, NULL, failure.msg, 0, err);
   else if (outcome == TIDE_CLAIM_WAITS)
     tick->waiting++;
+  else if (outcome == TIDE_CLAIM_NOTHING)
+    ticking->finished++;
   if (tide_err_is_set(&failure) || outcome != TIDE_CLAIM_MADE)
     return false;
   const bool done = row.until >= candidate->newest;
-  const bool catches_up = done && last && tick->failed == 0 && tick->waiting == 0 && !tick->more;
+  const bool catches_up = done && ticking->finished + 1 == ticking->ncandidates;
   const bool shipped = ship_batch(ticking, &row, catches_up ? SHIP_CATCHES_UP : 0, err);
   tide_batch_row_clear(&row);
+  ticking->finished += shipped && done;
   return shipped && !done;
 }
 
 static void export_new(struct ticking *ticking, struct tide_err *err) {
-  for (size_t i = 0; i < ticking->ncandidates && !tide_err_is_set(err); i++) {
-    const struct candidate *candidate = &ticking->candidates[i];
+  for (size_t i = 0; i < ticking->ncandidates && !tide_err_is_set(err) && !ticking->tick->more; i++) {
     bool undone = true;
     while (undone && ticking->runner->batches_left > 0 && !tide_err_is_set(err))
-      undone = export_next(ticking, candidate, i + 1 == ticking->ncandidates, err);
+      undone = export_next(ticking, &ticking->candidates[i], err);
     if (undone && !tide_err_is_set(err))
-      look_for_more(ticking, candidate, err);
+      look_for_more(ticking, &ticking->candidates[i], err);
   }
 }
 
 /* The last partition may have had nothing left for a batch that notes it. A tick that wrote nothing goes without: it
  * writes nothing. */
 static void note_at_the_end(struct ticking *ticking, struct tide_err *err) {
-  const struct tide_tick *tick = ticking->tick;
   struct tide_durable txn;
-  if (ticking->noted || tick->batches == 0 || tick->failed > 0 || tick->waiting > 0 || tick->more ||
-      tide_err_is_set(err))
+  if (ticking->noted || ticking->tick->batches == 0 || ticking->finished < ticking->ncandidates || tide_err_is_set(err))
     return;
   tide_durable_begin_plain(ticking->runner->conn->db, ticking->runner->schema, &txn, err);
   note_caught_up(ticking, err);
@@ -273,63 +287,73 @@ static void note_at_the_end(struct ticking *ticking, struct tide_err *err) {
 
 /* ---- the calls ---- */
 
-static void tick_sink(struct ticking *ticking, struct tide_err *err) {
-  const struct tide_sink *sink = ticking->sink;
+static int parse_config(struct ticking *ticking, struct tide_err *err) {
+  const struct tide_sink *sink = &ticking->sink;
+  return tide_sink_config_parse(ticking->ds->spec, sink->target, sink->format, sink->columns, sink->filter,
+                                sink->options, &ticking->config, err);
+}
+
+static void clear_ticking(struct ticking *ticking) {
+  tide_free(ticking->candidates);
+  tide_sink_config_clear(&ticking->config);
+  tide_sink_clear(&ticking->sink);
+  tide_dataset_release(ticking->ds);
+}
+
+static void tick_sink(struct ticking *ticking, const struct tide_sink *sink, struct tide_err *err) {
   ticking->ds = tide_dataset_acquire(ticking->runner->conn, ticking->runner->schema, sink->dataset, err);
-  if (ticking->ds == NULL)
+  if (ticking->ds == NULL || !find_candidates(ticking, sink, err))
     return;
-  find_candidates(ticking, err);
-  if (!tide_err_is_set(err))
-    ship_open(ticking, err);
+  ship_open(ticking, err);
   if (ticking->ncandidates == 0 || tide_err_is_set(err))
     return;
-  if (tide_sink_config_parse(ticking->ds->spec, sink->target, sink->format, sink->columns, sink->filter, sink->options,
-                             &ticking->config, err) == 0)
+  if (parse_config(ticking, err) == 0)
     export_new(ticking, err);
   note_at_the_end(ticking, err);
 }
 
 void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, struct tide_tick *ret_tick,
                       struct tide_err *err) {
-  struct ticking ticking = {.runner = runner, .sink = sink, .tick = ret_tick};
+  struct ticking ticking = {.runner = runner, .tick = ret_tick};
   struct tide_err failure = {0};
-  tick_sink(&ticking, &failure);
-  tide_free(ticking.candidates);
-  tide_sink_config_clear(&ticking.config);
-  tide_dataset_release(ticking.ds);
+  tick_sink(&ticking, sink, &failure);
+  clear_ticking(&ticking);
   if (concerns_all(&failure))
     tide_err_set(err, failure.rc, "%s", failure.msg);
   else if (tide_err_is_set(&failure))
     report_failure(ret_tick, NULL, failure.msg, 0, err);
 }
 
-int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *sink, struct tide_err *err) {
-  struct tide_tick tick = {0};
+static int64_t count_open(struct ticking *ticking, struct tide_err *err) {
   struct tide_batch_row row;
-  struct ticking ticking = {.runner = runner, .sink = sink, .tick = &tick};
   int64_t open = 0;
-  ticking.ds = tide_dataset_acquire(runner->conn, runner->schema, sink->dataset, err);
-  if (ticking.ds != NULL)
-    find_candidates(&ticking, err);
-  if (!tide_err_is_set(err))
-    tide_sink_config_parse(ticking.ds->spec, sink->target, sink->format, sink->columns, sink->filter, sink->options,
-                           &ticking.config, err);
-  for (size_t i = 0; i < ticking.ncandidates && !tide_err_is_set(err); i++) {
-    const struct candidate *candidate = &ticking.candidates[i];
-    if (tide_claim_next(runner, sink, &ticking.config, ticking.ds, candidate->partition, candidate->newest, &row,
-                        err) == TIDE_CLAIM_MADE &&
-        !tide_err_is_set(err))
-      tide_batch_row_clear(&row);
-  }
-  sqlite3_stmt *stmt = tide_batch_prepare(runner->conn->db, runner->schema, 0, sink->sink, sink->dataset, err);
+  sqlite3_stmt *stmt = tide_batch_prepare(ticking->runner->conn->db, ticking->runner->schema, 0, ticking->sink.sink,
+                                          ticking->sink.dataset, err);
   while (tide_batch_next(stmt, &row, err)) {
     open++;
     tide_batch_row_clear(&row);
   }
   sqlite3_finalize(stmt);
-  tide_free(ticking.candidates);
-  tide_sink_config_clear(&ticking.config);
-  tide_dataset_release(ticking.ds);
+  return open;
+}
+
+int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *sink, struct tide_err *err) {
+  struct tide_tick tick = {0};
+  struct tide_batch_row row;
+  struct ticking ticking = {.runner = runner, .tick = &tick};
+  int64_t open = 0;
+  ticking.ds = tide_dataset_acquire(runner->conn, runner->schema, sink->dataset, err);
+  if (ticking.ds != NULL && find_candidates(&ticking, sink, err) && parse_config(&ticking, err) == 0) {
+    for (size_t i = 0; i < ticking.ncandidates && !tide_err_is_set(err); i++) {
+      const struct candidate *candidate = &ticking.candidates[i];
+      if (tide_claim_next(runner, &ticking.sink, &ticking.config, ticking.ds, candidate->partition, candidate->newest,
+                          &row, err) == TIDE_CLAIM_MADE &&
+          !tide_err_is_set(err))
+        tide_batch_row_clear(&row);
+    }
+    open = count_open(&ticking, err);
+  }
+  clear_ticking(&ticking);
   return open;
 }
 

@@ -99,8 +99,8 @@ void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_confi
   struct config_key keys[] = {
       {"format", &config.format, 1, INT32_MAX},
       {"sealed_since", &config.sealed_since, 0, INT64_MAX},
-      {"next_chunk", &config.next_chunk, 1, INT64_MAX},
-      {"seals", &config.seals, 0, INT64_MAX},
+      {"next_chunk", &config.next_chunk, 1, TIDE_CATALOG_COUNT_MAX},
+      {"seals", &config.seals, 0, TIDE_CATALOG_COUNT_MAX},
       {"segment_rows", &config.segment_rows, TIDE_SPEC_SEGMENT_ROWS_MIN, TIDE_SPEC_SEGMENT_ROWS_MAX},
       {"zstd_level", &config.zstd_level, TIDE_SPEC_ZSTD_LEVEL_MIN, TIDE_SPEC_ZSTD_LEVEL_MAX},
       {"autoflush", &config.autoflush, 0, 1}};
@@ -278,15 +278,23 @@ sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names,
       names.schema, names.dataset);
 }
 
-bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_partition_row *ret_row, struct tide_err *err) {
+bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
+                                struct tide_err *err) {
   if (!tide_stmt_row(stmt, err))
     return false;
-  *ret_row = (struct tide_partition_row){.id = sqlite3_column_int64(stmt, 0),
-                                         .text = (const char *)sqlite3_column_text(stmt, 1),
-                                         .written = sqlite3_column_int64(stmt, 2),
-                                         .deleted = sqlite3_column_int64(stmt, 3),
-                                         .last_since = sqlite3_column_int64(stmt, 4)};
-  ret_row->text_size = (size_t)sqlite3_column_bytes(stmt, 1);
+  struct tide_partition_row row = {.id = sqlite3_column_int64(stmt, 0),
+                                   .text = (const char *)sqlite3_column_text(stmt, 1),
+                                   .written = sqlite3_column_int64(stmt, 2),
+                                   .deleted = sqlite3_column_int64(stmt, 3),
+                                   .last_since = sqlite3_column_int64(stmt, 4)};
+  row.text_size = (size_t)sqlite3_column_bytes(stmt, 1);
+  if (!tide_catalog_is_count(row.written) || !tide_catalog_is_count(row.deleted) ||
+      !tide_catalog_is_count(row.last_since)) {
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition row (id %lld) contradicts itself", names.dataset,
+                 names.dataset, (long long)row.id);
+    return false;
+  }
+  *ret_row = row;
   return true;
 }
 
@@ -306,18 +314,33 @@ void tide_catalog_segments_seek(sqlite3_stmt *stmt, int64_t partition, int64_t s
   sqlite3_bind_int64(stmt, 2, since);
 }
 
-bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_segment_row *ret_row, struct tide_err *err) {
+static bool segment_is_plausible(const struct tide_segment_row *row) {
+  return row->first_since >= 1 && row->first_since <= row->last_since && row->rows >= 1 &&
+         row->rows <= TIDE_SPEC_SEGMENT_ROWS_MAX && row->rows - 1 <= row->last_since - row->first_since &&
+         row->deleted >= 0 && row->deleted <= row->rows && row->chunk >= 1 && tide_catalog_is_count(row->chunk) &&
+         tide_catalog_is_count(row->raw_bytes);
+}
+
+bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_names names, struct tide_segment_row *ret_row,
+                                struct tide_err *err) {
   if (!tide_stmt_row(stmt, err))
     return false;
-  *ret_row = (struct tide_segment_row){.partition = sqlite3_column_int64(stmt, 0),
-                                       .last_since = sqlite3_column_int64(stmt, 1),
-                                       .first_since = sqlite3_column_int64(stmt, 2),
-                                       .rows = sqlite3_column_int64(stmt, 3),
-                                       .deleted = sqlite3_column_int64(stmt, 4),
-                                       .chunk = sqlite3_column_int64(stmt, 5),
-                                       .raw_bytes = sqlite3_column_int64(stmt, 6),
-                                       .meta = sqlite3_column_blob(stmt, 7)};
-  ret_row->meta_size = (size_t)sqlite3_column_bytes(stmt, 7);
+  struct tide_segment_row row = {.partition = sqlite3_column_int64(stmt, 0),
+                                 .last_since = sqlite3_column_int64(stmt, 1),
+                                 .first_since = sqlite3_column_int64(stmt, 2),
+                                 .rows = sqlite3_column_int64(stmt, 3),
+                                 .deleted = sqlite3_column_int64(stmt, 4),
+                                 .chunk = sqlite3_column_int64(stmt, 5),
+                                 .raw_bytes = sqlite3_column_int64(stmt, 6),
+                                 .meta = sqlite3_column_blob(stmt, 7)};
+  row.meta_size = (size_t)sqlite3_column_bytes(stmt, 7);
+  if (!segment_is_plausible(&row)) {
+    tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                 "dataset %s: %s_segment row (partition %lld, last_since %lld) contradicts itself", names.dataset,
+                 names.dataset, (long long)row.partition, (long long)row.last_since);
+    return false;
+  }
+  *ret_row = row;
   return true;
 }
 
@@ -342,12 +365,18 @@ void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t p
                         "SELECT count(*), total(raw_bytes), total(stored_bytes), min(first_since) FROM " TIDE_TABLE(
                             "segment") " WHERE partition = %lld",
                         names.schema, names.dataset, (long long)partition);
+  struct tide_segment_totals totals = {0};
   if (tide_stmt_row(stmt, err))
-    *ret_totals = (struct tide_segment_totals){.segments = sqlite3_column_int64(stmt, 0),
-                                               .raw_bytes = sqlite3_column_int64(stmt, 1),
-                                               .stored_bytes = sqlite3_column_int64(stmt, 2),
-                                               .first_since = sqlite3_column_int64(stmt, 3)};
+    totals = (struct tide_segment_totals){.segments = sqlite3_column_int64(stmt, 0),
+                                          .raw_bytes = sqlite3_column_int64(stmt, 1),
+                                          .stored_bytes = sqlite3_column_int64(stmt, 2),
+                                          .first_since = sqlite3_column_int64(stmt, 3)};
   sqlite3_finalize(stmt);
+  if (!tide_catalog_is_count(totals.raw_bytes) || !tide_catalog_is_count(totals.stored_bytes) || totals.first_since < 0)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_segment rows of partition %lld contradict themselves",
+                 names.dataset, names.dataset, (long long)partition);
+  if (!tide_err_is_set(err))
+    *ret_totals = totals;
 }
 
 void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last,

@@ -27,6 +27,14 @@
 
 enum { TIDE_CATALOG_FORMAT = 1 };
 
+/* No count, size or chunk id in the tables is above this, so that two of them can be added: a higher one was not
+ * written by Tidemark. */
+#define TIDE_CATALOG_COUNT_MAX ((int64_t)1 << 62)
+
+static inline bool tide_catalog_is_count(int64_t value) {
+  return value >= 0 && value <= TIDE_CATALOG_COUNT_MAX;
+}
+
 /* Makes the shadow tables of a new dataset and fills config and columns. */
 void tide_catalog_create(sqlite3 *db, struct tide_names names, const struct tide_spec *spec, const char *log_id,
                          struct tide_err *err);
@@ -71,7 +79,8 @@ void tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names, in
                                  struct tide_err *err);
 
 /* Partitions that have segments above a since, in the order of that (bind nothing); one partition by its id (bind it
- * as ?1). Read the rows with tide_catalog_partition_row. */
+ * as ?1). Read the rows with tide_catalog_partition_row: false at the end and on error, SQLITE_CORRUPT_VTAB among them
+ * for counts that cannot be. */
 struct tide_partition_row {
   int64_t id;
   const char *text; /* a view, until the statement moves */
@@ -82,7 +91,8 @@ struct tide_partition_row {
 };
 sqlite3_stmt *tide_catalog_partitions_above(sqlite3 *db, struct tide_names names, int64_t since, struct tide_err *err);
 sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names, struct tide_err *err);
-bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_partition_row *ret_row, struct tide_err *err);
+bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
+                                struct tide_err *err);
 
 /* ---- segments ---- */
 
@@ -99,17 +109,21 @@ struct tide_segment_row {
 };
 
 /* A statement that gives a partition's segments above a since, in order: bind with tide_catalog_segments_seek, then
- * step with tide_catalog_segments_next, which is false at the end and on error. Finalize it as any statement. */
+ * step with tide_catalog_segments_next, which is false at the end and on error. Finalize it as any statement. A row
+ * that contradicts itself is SQLITE_CORRUPT_VTAB: what comes out has 0 <= deleted <= rows, 1 <= rows <= last_since -
+ * first_since + 1, and can be counted with. */
 sqlite3_stmt *tide_catalog_segments_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 void tide_catalog_segments_seek(sqlite3_stmt *stmt, int64_t partition, int64_t since);
-bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_segment_row *ret_row, struct tide_err *err);
+bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_names names, struct tide_segment_row *ret_row,
+                                struct tide_err *err);
 
 /* All segments of a partition (NULL: of all) as rows of: partition's text, first_since, last_since, rows, deleted,
  * revision, raw_bytes, stored_bytes. */
 sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, const char *partition,
                                         struct tide_err *err);
 
-/* What a partition's segments are together; first_since 0: there are none. */
+/* What a partition's segments are together; first_since 0: there are none. SQLITE_CORRUPT_VTAB for sums that cannot
+ * be. */
 struct tide_segment_totals {
   int64_t segments;
   int64_t raw_bytes;

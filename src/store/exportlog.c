@@ -27,22 +27,18 @@ struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partiti
   return watermark;
 }
 
-int64_t tide_exportlog_last_id(sqlite3 *db, const char *schema, struct tide_err *err) {
-  return tide_stmt_int(db, 0, err, "SELECT max(id) FROM \"%w\".tidemark_export_log", schema);
-}
-
 /* ---- batches ---- */
 
-sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t batch, const char *sink, const char *dataset,
+sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t above, const char *sink, const char *dataset,
                                  struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err,
       "SELECT sink, dataset, partition, key, object, config, owner, batch, generation, since, until, rows, lease_until,"
       " attempts, not_before FROM \"%w\".tidemark_batch"
-      " WHERE (?1 = 0 OR batch = ?1) AND (?2 IS NULL OR sink = ?2) AND (?3 IS NULL OR dataset = ?3) ORDER BY batch",
+      " WHERE batch > ?1 AND (?2 IS NULL OR sink = ?2) AND (?3 IS NULL OR dataset = ?3) ORDER BY batch",
       schema);
   if (stmt != NULL) {
-    sqlite3_bind_int64(stmt, 1, batch);
+    sqlite3_bind_int64(stmt, 1, above);
     sqlite3_bind_text(stmt, 2, sink, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(stmt, 3, dataset, -1, SQLITE_TRANSIENT);
   }

@@ -23,9 +23,6 @@ sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, const char *schema, const char
 struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partition, size_t size, int64_t start,
                                          struct tide_err *err);
 
-/* The highest id of the log; 0: it is empty. */
-int64_t tide_exportlog_last_id(sqlite3 *db, const char *schema, struct tide_err *err);
-
 /* ---- batches ---- */
 
 /* A batch row. Strings are owned: tide_batch_row_clear. */
@@ -47,8 +44,8 @@ struct tide_batch_row {
   int64_t not_before; /* ms since 1970; 0: at once */
 };
 
-/* Open batches of a schema: by number (0: any), sink and dataset (NULL: any), in order of their numbers. */
-sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t batch, const char *sink, const char *dataset,
+/* Open batches of a schema with numbers above one, of a sink and dataset (NULL: any), in order of their numbers. */
+sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t above, const char *sink, const char *dataset,
                                  struct tide_err *err);
 bool tide_batch_next(sqlite3_stmt *stmt, struct tide_batch_row *ret_row, struct tide_err *err);
 void tide_batch_row_clear(struct tide_batch_row *row);

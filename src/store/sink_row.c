@@ -9,7 +9,7 @@ sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sin
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err,
       "SELECT s.sink, s.dataset, s.target, s.format, s.columns, s.filter, s.options, s.state, t.folder, t.prefix,"
-      " s.start, s.max_rows, s.max_bytes, s.min_rows, s.max_delay, t.caught_up"
+      " s.start, s.max_rows, s.max_bytes, s.min_rows, s.max_delay, t.caught_up, t.epoch"
       " FROM \"%w\".tidemark_sink s JOIN \"%w\".tidemark_sink_state t ON t.sink = s.sink AND t.dataset = s.dataset"
       " WHERE (?1 IS NULL OR s.sink = ?1) AND (?2 IS NULL OR s.dataset = ?2) ORDER BY s.sink, s.dataset",
       schema, schema);
@@ -62,6 +62,7 @@ bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_
   sink.min_rows = sqlite3_column_int64(stmt, ntexts + 3);
   sink.max_delay_ms = delay_column(stmt, ntexts + 4, err);
   sink.caught_up = sqlite3_column_int64(stmt, ntexts + 5);
+  sink.epoch = sqlite3_column_int64(stmt, ntexts + 6);
   if (tide_err_is_set(err)) {
     tide_sink_clear(&sink);
     return false;
@@ -106,13 +107,9 @@ char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, c
 }
 
 void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since,
-                             int64_t log_id, struct tide_err *err) {
-  tide_stmt_exec(
-      db, err,
-      "UPDATE \"%w\".tidemark_sink_state SET caught_up = %lld WHERE sink = %Q AND dataset = %Q AND caught_up < %lld"
-      " AND EXISTS(SELECT 1 FROM \"%w\".tidemark_sink s WHERE s.sink = %Q AND s.dataset = %Q AND start = %lld)"
-      " AND NOT EXISTS(SELECT 1 FROM \"%w\".tidemark_export_log e WHERE id > %lld AND kind = 'rewind'"
-      " AND e.sink = %Q AND e.dataset = %Q)",
-      schema, (long long)since, sink->sink, sink->dataset, (long long)since, schema, sink->sink, sink->dataset,
-      (long long)sink->start, schema, (long long)log_id, sink->sink, sink->dataset);
+                             struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "UPDATE \"%w\".tidemark_sink_state SET caught_up = %lld"
+                 " WHERE sink = %Q AND dataset = %Q AND epoch = %lld AND caught_up < %lld",
+                 schema, (long long)since, sink->sink, sink->dataset, (long long)sink->epoch, (long long)since);
 }

@@ -25,6 +25,7 @@ struct tide_sink {
   int64_t min_rows;
   int64_t max_delay_ms; /* -1: not given */
   int64_t caught_up;    /* every partition's rows up to it are in the sink's log */
+  int64_t epoch;        /* another random number whenever that was lowered */
 };
 
 /* The sinks of a schema of that name and dataset (NULL: any), in order. */
@@ -41,9 +42,9 @@ sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const 
 char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *folder,
                             struct tide_err *err);
 
-/* Notes that the sink's log has every partition's rows up to a since, as was so when its last row had the id log_id:
- * a rewind that came after it, or another start, makes that untrue, and then nothing is noted. */
+/* Notes that the sink's log has every partition's rows up to a since; nothing when the sink was rewound, moved or
+ * registered anew since its row was read. */
 void tide_sink_set_caught_up(sqlite3 *db, const char *schema, const struct tide_sink *sink, int64_t since,
-                             int64_t log_id, struct tide_err *err);
+                             struct tide_err *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "store/sinks.h"
 
+#include "base/mem.h"
 #include "base/stmt.h"
 
 /* Each text is a format with the schema's name as its first "%w" where it creates something. */
@@ -28,7 +29,8 @@ static const char *const create_tables[] = {
 
     "CREATE TABLE \"%w\".tidemark_sink_state(\n"
     "  sink TEXT NOT NULL, dataset TEXT NOT NULL, folder TEXT, prefix TEXT NOT NULL,\n"
-    "  caught_up INTEGER NOT NULL DEFAULT 0, PRIMARY KEY(sink, dataset)) STRICT, WITHOUT ROWID",
+    "  caught_up INTEGER NOT NULL DEFAULT 0, epoch INTEGER NOT NULL DEFAULT (random()),\n"
+    "  PRIMARY KEY(sink, dataset)) STRICT, WITHOUT ROWID",
 
     "CREATE TABLE \"%w\".tidemark_export_log(\n"
     "  id INTEGER PRIMARY KEY,\n"
@@ -82,141 +84,130 @@ static const char *const create_tables[] = {
     "CREATE VIRTUAL TABLE \"%w\".tidemark_guard USING tidemark_guard",
     NULL};
 
+/* clang-format off */
 #define SAME_KEY(row) "sink = " row ".sink AND dataset = " row ".dataset AND partition = " row ".partition"
 #define LAST_ROW(row) "FROM tidemark_export_log WHERE " SAME_KEY(row) " ORDER BY id DESC LIMIT 1"
 /* Where the sink stands in a partition, and how often it was rewound. */
-#define WATERMARK                                                                                                      \
-  "coalesce((SELECT until " LAST_ROW(                                                                                  \
-      "NEW") "),\n"                                                                                                    \
-             "    (SELECT start FROM tidemark_sink WHERE sink = NEW.sink AND dataset = NEW.dataset))"
+#define WATERMARK \
+  "coalesce((SELECT until " LAST_ROW("NEW") "),\n" \
+  "    (SELECT start FROM tidemark_sink WHERE sink = NEW.sink AND dataset = NEW.dataset))"
 #define GENERATION "coalesce((SELECT generation " LAST_ROW("NEW") "), 0)"
-#define NEWEST                                                                                                         \
+#define NEWEST \
   "coalesce((SELECT last_since FROM tidemark_stat WHERE dataset = NEW.dataset AND partition = NEW.partition), 0)"
 #define REFUSE(message, condition) "  SELECT RAISE(ABORT, '" message "') WHERE " condition ";\n"
-#define RENAMED(table)                                                                                                 \
-  "NEW.dataset IS NOT OLD.dataset AND OLD.dataset NOT IN (SELECT dataset FROM tidemark_registry)\n"                    \
+#define RENAMED(table) \
+  "NEW.dataset IS NOT OLD.dataset AND OLD.dataset NOT IN (SELECT dataset FROM tidemark_registry)\n" \
   "    AND NEW.dataset IN (SELECT dataset FROM tidemark_registry)"
-#define CHECKED_SINK                                                                                                   \
-  "tidemark_guard(NEW.sink, NEW.dataset, NEW.target, NEW.format, NEW.columns, NEW.filter, NEW.options, NEW.start,\n"   \
+#define CHECKED_SINK \
+  "tidemark_guard(NEW.sink, NEW.dataset, NEW.target, NEW.format, NEW.columns, NEW.filter, NEW.options, NEW.start,\n" \
   "    NEW.hold_age, NEW.max_delay)"
 
+/* A start given as a word, in any letters, becomes the number it stands for; the guard refused other words before. */
+#define START_BY_WORD \
+  "  UPDATE tidemark_sink SET start = CASE lower(NEW.start) WHEN 'earliest' THEN 0\n" \
+  "      WHEN 'latest' THEN (SELECT last_since FROM tidemark_dataset WHERE dataset = NEW.dataset)\n" \
+  "      ELSE start END\n" \
+  "    WHERE sink = NEW.sink AND dataset = NEW.dataset AND typeof(start) = 'text';\n"
+
 /* An open batch that would not begin where its sink stands could never be acked. */
-#define STRANDED                                                                                                       \
-  REFUSE("tidemark_sink: start does not change while a batch is open that begins there: ack it or delete it first",    \
-         "EXISTS(SELECT 1 FROM tidemark_batch b WHERE sink = NEW.sink AND dataset = NEW.dataset\n"                     \
-         "      AND since IS NOT coalesce((SELECT until " LAST_ROW(                                                    \
-             "b") "),\n"                                                                                               \
-                  "        (SELECT start FROM tidemark_sink WHERE sink = NEW.sink AND dataset = NEW.dataset)))")
+#define STRANDED \
+  REFUSE("tidemark_sink: start does not change while a batch is open that begins there: ack it or delete it first", \
+         "EXISTS(SELECT 1 FROM tidemark_batch b WHERE sink = NEW.sink AND dataset = NEW.dataset\n" \
+         "      AND since IS NOT coalesce((SELECT until " LAST_ROW("b") "),\n" \
+         "        (SELECT start FROM tidemark_sink WHERE sink = NEW.sink AND dataset = NEW.dataset)))")
 
 static const char *const create_triggers[] = {
     "CREATE TRIGGER \"%w\".tidemark_sink_insert AFTER INSERT ON tidemark_sink BEGIN\n"
     "  INSERT INTO tidemark_sink_state(sink, dataset, folder, prefix)\n"
     "    SELECT NEW.sink, NEW.dataset, folder, NEW.dataset FROM " CHECKED_SINK " WHERE true\n"
-    "    ON CONFLICT DO UPDATE SET folder = excluded.folder, prefix = excluded.prefix, caught_up = 0;\n"
-    "  UPDATE tidemark_sink SET start = CASE NEW.start WHEN 'earliest' THEN 0\n"
-    "      WHEN 'latest' THEN (SELECT last_since FROM tidemark_dataset WHERE dataset = NEW.dataset)\n"
-    "      ELSE NEW.start END\n"
-    "    WHERE sink = NEW.sink AND dataset = NEW.dataset AND typeof(start) <> 'integer';\n" STRANDED "END",
+    "    ON CONFLICT DO UPDATE SET folder = excluded.folder, prefix = excluded.prefix, caught_up = 0,\n"
+    "      epoch = random();\n"
+    START_BY_WORD
+    STRANDED
+    "END",
 
     "CREATE TRIGGER \"%w\".tidemark_sink_key BEFORE UPDATE OF sink, dataset ON tidemark_sink\n"
-    "  WHEN (NEW.sink IS NOT OLD.sink OR NEW.dataset IS NOT OLD.dataset) AND NOT (" RENAMED(
-        "sink") ") BEGIN\n"
-                "  SELECT RAISE(ABORT, 'tidemark_sink: sink and dataset of a registered sink do not change: delete it "
-                "and insert another');\n"
-                "END",
+    "  WHEN (NEW.sink IS NOT OLD.sink OR NEW.dataset IS NOT OLD.dataset) AND NOT (" RENAMED("sink") ") BEGIN\n"
+    "  SELECT RAISE(ABORT, 'tidemark_sink: sink and dataset of a registered sink do not change:"
+    " delete it and insert another');\n"
+    "END",
 
     "CREATE TRIGGER \"%w\".tidemark_sink_update\n"
     "  AFTER UPDATE OF target, format, columns, filter, options, start, hold_age, max_delay ON tidemark_sink BEGIN\n"
     "  UPDATE tidemark_sink_state SET folder = (SELECT folder FROM " CHECKED_SINK "),\n"
-    "      caught_up = CASE WHEN NEW.start IS OLD.start THEN caught_up ELSE 0 END\n"
+    "      caught_up = CASE WHEN NEW.start IS OLD.start THEN caught_up ELSE 0 END,\n"
+    "      epoch = CASE WHEN NEW.start IS OLD.start THEN epoch ELSE random() END\n"
     "    WHERE sink = NEW.sink AND dataset = NEW.dataset;\n"
-    "  UPDATE tidemark_sink SET start = CASE NEW.start WHEN 'earliest' THEN 0\n"
-    "      ELSE (SELECT last_since FROM tidemark_dataset WHERE dataset = NEW.dataset) END\n"
-    "    WHERE sink = NEW.sink AND dataset = NEW.dataset AND typeof(start) <> 'integer';\n" STRANDED "END",
+    START_BY_WORD
+    STRANDED
+    "END",
 
     "CREATE TRIGGER \"%w\".tidemark_sink_delete AFTER DELETE ON tidemark_sink BEGIN\n"
     "  DELETE FROM tidemark_batch WHERE sink = OLD.sink AND dataset = OLD.dataset;\n"
     "END",
 
-    "CREATE TRIGGER \"%w\".tidemark_export_log_insert BEFORE INSERT ON tidemark_export_log BEGIN\n" REFUSE(
-        "tidemark_export_log: id is given by SQLite: leave it out", "NEW.id IS NOT NULL AND NEW.id <> -1")
-        REFUSE("tidemark_export_log: there is no such sink of that dataset in tidemark_sink",
-               "NOT EXISTS(SELECT 1 FROM tidemark_sink WHERE sink = NEW.sink AND dataset = NEW.dataset)")
-            REFUSE("tidemark_export_log: since must be the watermark (the until of the row before, or the start of the "
-                   "sink)",
-                   "NEW.since IS NOT " WATERMARK)
-                REFUSE("tidemark_export_log: generation must be the present one (one more for a rewind): leave it out",
-                       "NEW.generation IS NOT NULL AND NEW.generation IS NOT " GENERATION " + (NEW.kind IS 'rewind')")
-                    REFUSE("tidemark_export_log: until must be above since, a row must cover something",
-                           "NEW.kind IS NOT 'rewind' AND NEW.until <= NEW.since")
-                        REFUSE("tidemark_export_log: until must not be beyond the newest row of the partition",
-                               "NEW.kind IS NOT 'rewind' AND NEW.until > " NEWEST)
-                            REFUSE("tidemark_export_log: an open batch begins at that since and has another end: ack "
-                                   "it or delete it first",
-                                   "EXISTS(SELECT 1 FROM tidemark_batch WHERE " SAME_KEY(
-                                       "NEW") " AND (NEW.kind IS 'rewind' OR until IS NOT NEW.until))")
-                                REFUSE("tidemark_export_log: the until of a rewind must be below the watermark and not "
-                                       "below 0",
-                                       "NEW.kind IS 'rewind' AND NOT coalesce(NEW.until < NEW.since AND NEW.until >= "
-                                       "0, 0)") REFUSE("tidemark_export_log: a rewind must say its reason",
-                                                       "NEW.kind IS 'rewind' AND coalesce(NEW.reason, '') = ''") "END",
+    "CREATE TRIGGER \"%w\".tidemark_export_log_insert BEFORE INSERT ON tidemark_export_log BEGIN\n"
+    REFUSE("tidemark_export_log: id is given by SQLite: leave it out", "NEW.id IS NOT NULL AND NEW.id <> -1")
+    REFUSE("tidemark_export_log: there is no such sink of that dataset in tidemark_sink",
+           "NOT EXISTS(SELECT 1 FROM tidemark_sink WHERE sink = NEW.sink AND dataset = NEW.dataset)")
+    REFUSE("tidemark_export_log: since must be the watermark (the until of the row before, or the start of the sink)",
+           "NEW.since IS NOT " WATERMARK)
+    REFUSE("tidemark_export_log: generation must be the present one (one more for a rewind): leave it out",
+           "NEW.generation IS NOT NULL AND NEW.generation IS NOT " GENERATION " + (NEW.kind IS 'rewind')")
+    REFUSE("tidemark_export_log: until must be above since, a row must cover something",
+           "NEW.kind IS NOT 'rewind' AND NEW.until <= NEW.since")
+    REFUSE("tidemark_export_log: until must not be beyond the newest row of the partition",
+           "NEW.kind IS NOT 'rewind' AND NEW.until > " NEWEST)
+    REFUSE("tidemark_export_log: an open batch begins at that since and has another end: ack it or delete it first",
+           "EXISTS(SELECT 1 FROM tidemark_batch WHERE " SAME_KEY("NEW")
+           " AND (NEW.kind IS 'rewind' OR until IS NOT NEW.until))")
+    REFUSE("tidemark_export_log: the until of a rewind must be below the watermark and not below 0",
+           "NEW.kind IS 'rewind' AND NOT coalesce(NEW.until < NEW.since AND NEW.until >= 0, 0)")
+    REFUSE("tidemark_export_log: a rewind must say its reason",
+           "NEW.kind IS 'rewind' AND coalesce(NEW.reason, '') = ''")
+    "END",
 
-    "CREATE TRIGGER \"%w\".tidemark_export_log_inserted AFTER INSERT ON tidemark_export_log BEGIN\n" REFUSE(
-        "tidemark_export_log: id is given by SQLite: leave it out",
-        "NEW.id < 1 OR NEW.id < (SELECT max(id) FROM tidemark_export_log)") "  UPDATE tidemark_export_log SET "
-                                                                            "generation = (NEW.kind = 'rewind') + "
-                                                                            "coalesce((SELECT generation\n"
-                                                                            "      FROM tidemark_export_log "
-                                                                            "WHERE " SAME_KEY(
-                                                                                "NEW") " AND id < NEW.id ORDER BY id "
-                                                                                       "DESC LIMIT 1), 0)\n"
-                                                                                       "    WHERE id = NEW.id AND "
-                                                                                       "generation IS NULL;\n"
-                                                                                       "  DELETE FROM tidemark_batch "
-                                                                                       "WHERE " SAME_KEY(
-                                                                                           "NEW") ";\n"
-                                                                                                  "  UPDATE "
-                                                                                                  "tidemark_sink_state "
-                                                                                                  "SET caught_up = "
-                                                                                                  "min(caught_up, "
-                                                                                                  "NEW.until)\n"
-                                                                                                  "    WHERE NEW.kind "
-                                                                                                  "= 'rewind' AND sink "
-                                                                                                  "= NEW.sink AND "
-                                                                                                  "dataset = "
-                                                                                                  "NEW.dataset;\n"
-                                                                                                  "END",
+    "CREATE TRIGGER \"%w\".tidemark_export_log_inserted AFTER INSERT ON tidemark_export_log BEGIN\n"
+    REFUSE("tidemark_export_log: id is given by SQLite: leave it out",
+           "NEW.id < 1 OR NEW.id < (SELECT max(id) FROM tidemark_export_log)")
+    "  UPDATE tidemark_export_log SET generation = (NEW.kind = 'rewind') + coalesce((SELECT generation\n"
+    "      FROM tidemark_export_log WHERE " SAME_KEY("NEW") " AND id < NEW.id ORDER BY id DESC LIMIT 1), 0)\n"
+    "    WHERE id = NEW.id AND generation IS NULL;\n"
+    "  DELETE FROM tidemark_batch WHERE " SAME_KEY("NEW") ";\n"
+    "  UPDATE tidemark_sink_state SET caught_up = min(caught_up, NEW.until), epoch = random()\n"
+    "    WHERE NEW.kind = 'rewind' AND sink = NEW.sink AND dataset = NEW.dataset;\n"
+    "END",
 
     "CREATE TRIGGER \"%w\".tidemark_export_log_update BEFORE UPDATE ON tidemark_export_log\n"
-    "  WHEN NOT (OLD.generation IS NULL AND NEW.generation IS NOT NULL AND NEW.dataset IS OLD.dataset OR " RENAMED(
-        "log") ")\n"
-               "    OR NEW.id IS NOT OLD.id OR NEW.sink IS NOT OLD.sink OR NEW.partition IS NOT OLD.partition\n"
-               "    OR NEW.kind IS NOT OLD.kind OR NEW.since IS NOT OLD.since OR NEW.until IS NOT OLD.until\n"
-               "    OR NEW.rows IS NOT OLD.rows OR NEW.skipped IS NOT OLD.skipped OR NEW.dead IS NOT OLD.dead\n"
-               "    OR NEW.bytes IS NOT OLD.bytes OR NEW.object IS NOT OLD.object OR NEW.hash IS NOT OLD.hash\n"
-               "    OR NEW.reason IS NOT OLD.reason OR NEW.committed_at IS NOT OLD.committed_at\n"
-               "    OR (OLD.generation IS NOT NULL AND NEW.generation IS NOT OLD.generation) BEGIN\n"
-               "  SELECT RAISE(ABORT, 'tidemark_export_log: rows of the log never change');\n"
-               "END",
+    "  WHEN NOT (OLD.generation IS NULL AND NEW.generation IS NOT NULL AND NEW.dataset IS OLD.dataset\n"
+    "      OR " RENAMED("log") ")\n"
+    "    OR NEW.id IS NOT OLD.id OR NEW.sink IS NOT OLD.sink OR NEW.partition IS NOT OLD.partition\n"
+    "    OR NEW.kind IS NOT OLD.kind OR NEW.since IS NOT OLD.since OR NEW.until IS NOT OLD.until\n"
+    "    OR NEW.rows IS NOT OLD.rows OR NEW.skipped IS NOT OLD.skipped OR NEW.dead IS NOT OLD.dead\n"
+    "    OR NEW.bytes IS NOT OLD.bytes OR NEW.object IS NOT OLD.object OR NEW.hash IS NOT OLD.hash\n"
+    "    OR NEW.reason IS NOT OLD.reason OR NEW.committed_at IS NOT OLD.committed_at\n"
+    "    OR (OLD.generation IS NOT NULL AND NEW.generation IS NOT OLD.generation) BEGIN\n"
+    "  SELECT RAISE(ABORT, 'tidemark_export_log: rows of the log never change');\n"
+    "END",
 
     "CREATE TRIGGER \"%w\".tidemark_export_log_delete BEFORE DELETE ON tidemark_export_log\n"
     "  WHEN OLD.dataset IN (SELECT dataset FROM tidemark_registry)\n"
-    "    AND OLD.id = (SELECT id " LAST_ROW(
-        "OLD") ") BEGIN\n"
-               "  SELECT RAISE(ABORT, 'tidemark_export_log: the last row of a partition is the watermark and stays');\n"
-               "END",
+    "    AND OLD.id = (SELECT id " LAST_ROW("OLD") ") BEGIN\n"
+    "  SELECT RAISE(ABORT, 'tidemark_export_log: the last row of a partition is the watermark and stays');\n"
+    "END",
 
-    "CREATE TRIGGER \"%w\".tidemark_batch_insert BEFORE INSERT ON tidemark_batch BEGIN\n" REFUSE(
-        "tidemark_batch: the batch number is given by SQLite: leave it out",
-        "NEW.batch IS NOT NULL AND NEW.batch <> -1")
-        REFUSE("tidemark_batch: there is no such sink of that dataset in tidemark_sink",
-               "NOT EXISTS(SELECT 1 FROM tidemark_sink WHERE sink = NEW.sink AND dataset = NEW.dataset)")
-            REFUSE("tidemark_batch: the partition has an open batch of that sink",
-                   "EXISTS(SELECT 1 FROM tidemark_batch WHERE " SAME_KEY("NEW") ")")
-                REFUSE("tidemark_batch: since must be the watermark of the sink", "NEW.since IS NOT " WATERMARK) REFUSE(
-                    "tidemark_batch: generation must be the present one", "NEW.generation IS NOT " GENERATION)
-                    REFUSE("tidemark_batch: until must be above since and not beyond the newest row of the partition",
-                           "NEW.until <= NEW.since OR NEW.until > " NEWEST) "END",
+    "CREATE TRIGGER \"%w\".tidemark_batch_insert BEFORE INSERT ON tidemark_batch BEGIN\n"
+    REFUSE("tidemark_batch: the batch number is given by SQLite: leave it out",
+           "NEW.batch IS NOT NULL AND NEW.batch <> -1")
+    REFUSE("tidemark_batch: there is no such sink of that dataset in tidemark_sink",
+           "NOT EXISTS(SELECT 1 FROM tidemark_sink WHERE sink = NEW.sink AND dataset = NEW.dataset)")
+    REFUSE("tidemark_batch: the partition has an open batch of that sink",
+           "EXISTS(SELECT 1 FROM tidemark_batch WHERE " SAME_KEY("NEW") ")")
+    REFUSE("tidemark_batch: since must be the watermark of the sink", "NEW.since IS NOT " WATERMARK)
+    REFUSE("tidemark_batch: generation must be the present one", "NEW.generation IS NOT " GENERATION)
+    REFUSE("tidemark_batch: until must be above since and not beyond the newest row of the partition",
+           "NEW.until <= NEW.since OR NEW.until > " NEWEST)
+    "END",
 
     "CREATE TRIGGER \"%w\".tidemark_batch_update BEFORE UPDATE ON tidemark_batch\n"
     "  WHEN NEW.sink IS NOT OLD.sink OR NEW.partition IS NOT OLD.partition OR NEW.generation IS NOT OLD.generation\n"
@@ -224,12 +215,11 @@ static const char *const create_triggers[] = {
     "    OR NEW.key IS NOT OLD.key OR NEW.object IS NOT OLD.object OR NEW.config IS NOT OLD.config\n"
     "    OR NEW.claimed_at IS NOT OLD.claimed_at OR NEW.batch < OLD.batch\n"
     "    OR (NEW.batch > OLD.batch AND NEW.batch IN (SELECT batch FROM tidemark_batch))\n"
-    "    OR (NEW.dataset IS NOT OLD.dataset AND NOT (" RENAMED(
-        "batch") ")) BEGIN\n"
-                 "  SELECT RAISE(ABORT, 'tidemark_batch: what a batch is does not change: delete it to give the claim "
-                 "up');\n"
-                 "END",
+    "    OR (NEW.dataset IS NOT OLD.dataset AND NOT (" RENAMED("batch") ")) BEGIN\n"
+    "  SELECT RAISE(ABORT, 'tidemark_batch: what a batch is does not change: delete it to give the claim up');\n"
+    "END",
     NULL};
+/* clang-format on */
 
 static void create_all(sqlite3 *db, const char *schema, struct tide_err *err) {
   for (size_t i = 0; create_tables[i] != NULL; i++)
@@ -248,9 +238,22 @@ bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_err *err) {
   return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_registry LIMIT 1", schema) != 0;
 }
 
-bool tide_sinks_has_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_registry WHERE dataset = %Q COLLATE NOCASE",
-                       names.schema, names.dataset) != 0;
+char *tide_sinks_find_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  char *found = NULL;
+  if (!tide_sinks_exist(db, names.schema, err))
+    return NULL;
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err, "SELECT dataset FROM \"%w\".tidemark_registry WHERE dataset = %Q COLLATE NOCASE",
+                        names.schema, names.dataset);
+  if (tide_stmt_row(stmt, err)) {
+    const char *text = (const char *)sqlite3_column_text(stmt, 0);
+    if (text != NULL)
+      found = tide_copy_string(text, err);
+    else
+      tide_err_nomem(err);
+  }
+  sqlite3_finalize(stmt);
+  return found;
 }
 
 void tide_sinks_create(sqlite3 *db, struct tide_names names, struct tide_err *err) {

@@ -13,7 +13,7 @@
  *   sinks        a bad row is refused by the virtual table tidemark_guard, which compiles and checks it
  *
  * Beside those: tidemark_registry(dataset), the datasets of this schema (a row there is what makes the log's last
- * rows stay); tidemark_sink_state(sink, dataset, folder, prefix, caught_up): what registering fixed (the decoded
+ * rows stay); tidemark_sink_state(sink, dataset, folder, prefix, caught_up, epoch): what registering fixed (the decoded
  * folder, the dataset's name as it was), and a number such that every partition's rows up to it are in the sink's
  * log, so that an idle tick need not look at partitions. */
 #ifndef TIDE_STORE_SINKS_H
@@ -35,10 +35,13 @@ void tide_sinks_drop(sqlite3 *db, struct tide_names names, struct tide_err *err)
 /* Has everything follow a dataset to its new name. */
 void tide_sinks_rename(sqlite3 *db, struct tide_names names, const char *new_name, struct tide_err *err);
 
-/* Whether the schema has the tables at all; whether a dataset is entered there. */
+/* Whether the schema has the tables at all. */
 bool tide_sinks_exist(sqlite3 *db, const char *schema, struct tide_err *err);
 bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_err *err); /* any dataset; the tables exist */
-bool tide_sinks_has_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err);
+
+/* The name of a dataset as it is entered there, found in any letters: what the shared tables know it by. The caller
+ * frees it (tide_free); NULL when there is none, also when the schema has no tables. */
+char *tide_sinks_find_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* Refuses (SQLITE_CONSTRAINT) to delete a row of a partition that an open batch covers. */
 sqlite3_stmt *tide_sinks_guard_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);

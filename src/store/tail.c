@@ -7,7 +7,7 @@
 #include "base/rd.h"
 #include "base/stmt.h"
 
-enum { TAIL_VERSION = 1, TAIL_HASH_SIZE = 8, TAIL_HEADER_MAX = 32 };
+enum { TAIL_VERSION = 1, TAIL_HASH_SIZE = TIDE_TAIL_HASH_SIZE, TAIL_HEADER_MAX = 32 };
 
 /* ---- writing ---- */
 
@@ -62,10 +62,15 @@ static void put_header(struct tide_buf *out, const struct tide_tail_run *run, co
 }
 
 void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_names names, const struct tide_spec *spec,
-                         struct tide_err *err) {
+                         struct tide_tail_index *index, struct tide_err *err) {
   if (run->rows == 0)
     return;
   struct tide_buf data = {0};
+  const struct tide_tail_entry entry = {.last_since = run->last_since,
+                                        .first_since = run->first_since,
+                                        .partition = run->partition,
+                                        .rows = run->rows,
+                                        .bytes = (int64_t)run->bytes.len};
   tide_buf_reserve(&data, run->bytes.len + TAIL_HEADER_MAX + TAIL_HASH_SIZE, err);
   put_header(&data, run, spec, err);
   tide_buf_put(&data, run->bytes.data, run->bytes.len, err);
@@ -83,9 +88,11 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
     tide_stmt_run(stmt, err);
   }
   sqlite3_finalize(stmt);
-  tide_buf_clear(&data);
-  if (!tide_err_is_set(err))
+  if (!tide_err_is_set(err) && tide_tail_index_add(index, entry, err) == 0) {
+    memcpy(index->hash, data.data + data.len - TAIL_HASH_SIZE, TAIL_HASH_SIZE);
     tide_tail_run_reset(run);
+  }
+  tide_buf_clear(&data);
 }
 
 /* ---- decoding ---- */
@@ -206,65 +213,4 @@ bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct ti
                  (long long)entry->last_since);
   sqlite3_reset(stmt);
   return !tide_err_is_set(err);
-}
-
-/* ---- index ---- */
-
-/* From the newest back: a partition that is written is written often. */
-const struct tide_tail_entry *tide_tail_index_find(const struct tide_tail_index *index, int64_t partition) {
-  for (size_t i = index->count; i > 0; i--) {
-    if (index->entries[i - 1].partition == partition)
-      return &index->entries[i - 1];
-  }
-  return NULL;
-}
-
-int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry entry, struct tide_err *err) {
-  void *entries = index->entries;
-  if (tide_grow(&entries, &index->cap, index->count + 1, sizeof *index->entries, err) != 0)
-    return err->rc;
-  index->entries = entries;
-  const struct tide_tail_entry *before = tide_tail_index_find(index, entry.partition);
-  entry.partition_rows = entry.rows + (before != NULL ? before->partition_rows : 0);
-  entry.partition_bytes = entry.bytes + (before != NULL ? before->partition_bytes : 0);
-  index->entries[index->count++] = entry;
-  index->bytes += entry.bytes;
-  return 0;
-}
-
-void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err,
-                                         "SELECT last_since, first_since, partition, rows, length(data)"
-                                         " FROM " TIDE_TABLE("tail") " WHERE last_since > %lld ORDER BY last_since",
-                                         names.schema, names.dataset, (long long)tide_tail_index_last(index));
-  while (tide_stmt_row(stmt, err)) {
-    const struct tide_tail_entry entry = {.last_since = sqlite3_column_int64(stmt, 0),
-                                          .first_since = sqlite3_column_int64(stmt, 1),
-                                          .partition = sqlite3_column_int64(stmt, 2),
-                                          .rows = sqlite3_column_int64(stmt, 3),
-                                          .bytes = sqlite3_column_int64(stmt, 4)};
-    tide_tail_index_add(index, entry, err);
-  }
-  sqlite3_finalize(stmt);
-}
-
-void tide_tail_index_remove_partition(struct tide_tail_index *index, int64_t partition) {
-  size_t kept = 0;
-  for (size_t i = 0; i < index->count; i++) {
-    if (index->entries[i].partition == partition)
-      index->bytes -= index->entries[i].bytes;
-    else
-      index->entries[kept++] = index->entries[i];
-  }
-  index->count = kept;
-}
-
-void tide_tail_index_clear(struct tide_tail_index *index) {
-  tide_free(index->entries);
-  *index = (struct tide_tail_index){0};
-}
-
-void tide_tail_delete_partition(sqlite3 *db, struct tide_names names, int64_t partition, struct tide_err *err) {
-  tide_stmt_exec(db, err, "DELETE FROM " TIDE_TABLE("tail") " WHERE partition = %lld", names.schema, names.dataset,
-                 (long long)partition);
 }

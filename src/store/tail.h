@@ -25,6 +25,7 @@
 #include "model/batch.h"
 #include "model/spec.h"
 #include "store/names.h"
+#include "store/tail_index.h"
 
 /* ---- a run of rows being written ---- */
 
@@ -41,50 +42,16 @@ struct tide_tail_run {
  * code. */
 int tide_tail_run_append(struct tide_tail_run *run, const struct tide_spec *spec, int64_t since, int64_t ingested_at,
                          const struct tide_val *values, struct tide_err *err);
-/* Inserts the run as one row of the tail and leaves it empty (memory kept). Nothing to do when it has no rows. */
+/* Inserts the run as one row of the tail, enters it in the index, and leaves it empty (memory kept). Nothing to do when
+ * it has no rows. */
 void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_names names, const struct tide_spec *spec,
-                         struct tide_err *err);
+                         struct tide_tail_index *index, struct tide_err *err);
 /* Appends the run's rows to a batch. */
 void tide_tail_run_decode(const struct tide_tail_run *run, const struct tide_spec *spec, struct tide_batch *batch,
                           struct tide_err *err);
 static inline void tide_tail_run_reset(struct tide_tail_run *run) {
   run->rows = 0;
   tide_buf_reset(&run->bytes);
-}
-
-/* ---- what the tail holds ---- */
-
-struct tide_tail_entry {
-  int64_t last_since;
-  int64_t first_since;
-  int64_t partition;
-  int64_t rows;
-  int64_t bytes;
-  int64_t partition_rows; /* of its partition, in this entry and those before it: kept by tide_tail_index_add */
-  int64_t partition_bytes;
-};
-
-/* All entries, ascending in last_since. All zero is an empty one. */
-struct tide_tail_index {
-  struct tide_tail_entry *entries;
-  size_t count;
-  size_t cap;
-  int64_t bytes;
-};
-
-/* Adds the entries of the table that lie above the last one known. */
-void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, struct tide_err *err);
-int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry entry, struct tide_err *err);
-/* The newest entry of a partition; NULL when the tail has none. */
-const struct tide_tail_entry *tide_tail_index_find(const struct tide_tail_index *index, int64_t partition);
-void tide_tail_index_remove_partition(struct tide_tail_index *index, int64_t partition);
-static inline void tide_tail_index_reset(struct tide_tail_index *index) {
-  index->count = 0;
-  index->bytes = 0;
-}
-void tide_tail_index_clear(struct tide_tail_index *index);
-static inline int64_t tide_tail_index_last(const struct tide_tail_index *index) {
-  return index->count > 0 ? index->entries[index->count - 1].last_since : 0;
 }
 
 /* ---- reading ---- */
@@ -96,8 +63,5 @@ sqlite3_stmt *tide_tail_prepare(sqlite3 *db, struct tide_names names, struct tid
  * SQLITE_CORRUPT_VTAB naming table and entry. */
 bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct tide_spec *spec,
                     const struct tide_tail_entry *entry, struct tide_batch *batch, struct tide_err *err);
-
-/* Takes all entries of a partition out of the tail. */
-void tide_tail_delete_partition(sqlite3 *db, struct tide_names names, int64_t partition, struct tide_err *err);
 
 #endif

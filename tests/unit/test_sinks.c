@@ -361,6 +361,21 @@ START_TEST(start_is_resolved_when_registered) {
 }
 END_TEST
 
+/* With recursive triggers the update's trigger sees what the insert's wrote. */
+static void words(void) {
+  db_exec(db,
+          "INSERT INTO tidemark_sink(sink, dataset, start) VALUES ('e', 'logs', 'Earliest'), ('l', 'logs', 'laTEST')");
+  assert_text(db, "e|0|integer l|5|integer",
+              "SELECT sink, start, typeof(start) FROM tidemark_sink WHERE sink <> 's' ORDER BY sink");
+  db_exec(db, "UPDATE tidemark_sink SET start = iif(sink = 'e', 'LATEST', 'EARLIEST')");
+  assert_text(db, "e|5 l|0 s|0", "SELECT sink, start FROM tidemark_sink ORDER BY sink");
+}
+
+START_TEST(start_is_a_word_in_any_letters) {
+  under_both(words);
+}
+END_TEST
+
 START_TEST(start_does_not_move_under_an_open_batch) {
   begin();
   assert_int(db, 2, "SELECT tidemark_claim('s', 'logs')");
@@ -468,6 +483,52 @@ START_TEST(drop_takes_all_of_its_dataset_and_nothing_else) {
   ck_assert_str_ne(db_text(db, "SELECT log_id FROM tidemark_dataset WHERE dataset = 'logs'"), log_id);
   db_exec(db, "INSERT INTO logs VALUES ('a', 'new'); INSERT INTO tidemark_sink(sink, dataset) VALUES ('s', 'logs')");
   assert_text(db, "0|1|1", "SELECT since, until, rows FROM tidemark_lag WHERE dataset = 'logs'");
+  end();
+}
+END_TEST
+
+/* Whoever comes first in a connection may write the dataset's name as he likes. */
+START_TEST(name_in_other_letters_is_the_same_dataset) {
+  begin();
+  assert_int(db, 2, "SELECT tidemark_claim('s', 'logs')");
+  db_close(db);
+  db = db_open(scratch_path("db"), NULL);
+  db_exec(db, "BEGIN; SELECT tidemark_flush('LOGS'); COMMIT");
+  db_refuses(db, SQLITE_CONSTRAINT, "dataset logs: row 1 is in open batch 1 of sink s",
+             "DELETE FROM logs WHERE since = 1");
+  db_exec(db, LOG_RANGE("0", "4"));
+  db_close(db);
+  db = db_open(scratch_path("db"), NULL);
+  db_exec(db, "BEGIN; SELECT tidemark_flush('Main.LOGS'); DROP TABLE logs; COMMIT");
+  static const char *const tables[] = {"registry", "sink", "sink_state", "batch", "export_log"};
+  for (int i = 0; i < 5; i++)
+    assert_int(db, 0, "SELECT count(*) FROM tidemark_%s", tables[i]);
+  assert_text(db, "", "SELECT name FROM sqlite_schema WHERE name LIKE 'logs%%'");
+  end();
+}
+END_TEST
+
+/* Rows go on through the one handle, so that everybody sees them. */
+START_TEST(drop_that_is_refused_takes_nothing) {
+  begin();
+  db_exec(db, "CREATE TRIGGER keep BEFORE DELETE ON tidemark_registry BEGIN SELECT RAISE(ABORT, 'kept'); END;"
+              "BEGIN; INSERT INTO logs VALUES ('a', '6')");
+  db_refuses(db, SQLITE_CONSTRAINT, "constraint failed", "DROP TABLE logs"); /* SQLite drops what we say of it */
+  db_exec(db, "INSERT INTO logs VALUES ('a', '7')");
+  assert_int(db, 7, "SELECT rows FROM tidemark_dataset");
+  db_exec(db, "INSERT INTO logs VALUES ('a', '8'); SELECT tidemark_flush('logs'); COMMIT");
+  assert_int(db, 8, "SELECT count(*) FROM logs");
+  db_exec(db, "DROP TRIGGER keep");
+  sqlite3_stmt *reading = NULL; /* of a shadow table, which cannot go meanwhile */
+  ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT * FROM logs_column", -1, &reading, NULL), SQLITE_OK);
+  ck_assert_int_eq(sqlite3_step(reading), SQLITE_ROW);
+  db_exec(db, "BEGIN; INSERT INTO logs VALUES ('a', '9')");
+  db_refuses(db, SQLITE_LOCKED, "database table is locked", "DROP TABLE logs");
+  sqlite3_finalize(reading);
+  db_exec(db, "INSERT INTO logs VALUES ('a', '10'); COMMIT");
+  assert_text(db, "s|source=a|8 s|source=b|2", "SELECT sink, partition, rows FROM tidemark_lag ORDER BY partition");
+  db_exec(db, "DROP TABLE logs");
+  assert_text(db, "", "SELECT name FROM sqlite_schema WHERE name LIKE 'logs%%'");
   end();
 }
 END_TEST
@@ -627,12 +688,15 @@ int main(void) {
                                 rows_of_an_open_batch_are_not_deleted,
                                 batch_numbers_are_never_given_twice,
                                 start_is_resolved_when_registered,
+                                start_is_a_word_in_any_letters,
                                 start_does_not_move_under_an_open_batch,
                                 key_of_a_sink_does_not_change,
                                 folder_has_one_sink_of_a_dataset,
                                 replaced_sink_goes_on,
                                 sink_that_is_registered_again_goes_on_where_its_log_ends,
                                 drop_takes_all_of_its_dataset_and_nothing_else,
+                                name_in_other_letters_is_the_same_dataset,
+                                drop_that_is_refused_takes_nothing,
                                 drop_that_is_rolled_back_takes_nothing,
                                 rename_carries_sinks_log_and_batches_along,
                                 rename_that_is_rolled_back_carries_nothing,

@@ -81,6 +81,13 @@ static void put_hashed(sqlite3 *db, const struct tide_tail_entry *entry, const u
   tide_buf_clear(&data);
 }
 
+/* Into the table; what the index of a handle would keep of it is of no interest here. */
+static void store(struct tide_tail_run *run, sqlite3 *db, const struct tide_spec *spec, struct tide_err *err) {
+  struct tide_tail_index stored = {0};
+  tide_tail_run_store(run, db, names, spec, &stored, err);
+  tide_tail_index_clear(&stored);
+}
+
 START_TEST(bytes_are_those_of_the_header) {
   struct tide_err err = {0};
   struct tide_tail_run run = {.partition = 9};
@@ -88,7 +95,7 @@ START_TEST(bytes_are_those_of_the_header) {
   sqlite3 *db = open_db();
   sqlite3_stmt *stmt = NULL;
   append_two(&run, spec);
-  tide_tail_run_store(&run, db, names, spec, &err);
+  store(&run, db, spec, &err);
   assert_ok(err);
   ck_assert_int_eq(run.rows, 0);
   sqlite3_prepare_v2(db, "SELECT last_since, partition, first_since, rows, data FROM d_tail", -1, &stmt, NULL);
@@ -101,7 +108,7 @@ START_TEST(bytes_are_those_of_the_header) {
   ck_assert_mem_eq(sqlite3_column_blob(stmt, 4), two_rows, sizeof two_rows);
   ck_assert_int_eq(sqlite3_step(stmt), SQLITE_DONE);
   sqlite3_finalize(stmt);
-  tide_tail_run_store(&run, db, names, spec, &err); /* nothing in it */
+  store(&run, db, spec, &err); /* nothing in it */
   assert_ok(err);
   tide_buf_clear(&run.bytes);
   tide_spec_unref(spec);
@@ -164,7 +171,7 @@ START_TEST(rows_come_back_from_memory_and_from_the_table) {
   assert_ok(err);
   check_rows(&batch);
   tide_batch_reset(&batch);
-  tide_tail_run_store(&run, db, names, spec, &err);
+  store(&run, db, spec, &err);
   struct tide_tail_index index = {0};
   tide_tail_index_extend(&index, db, names, &err);
   assert_ok(err);
@@ -345,12 +352,24 @@ START_TEST(index_adds_up_each_partition) {
   ck_assert_int_eq(tide_tail_index_find(&index, 1)->partition_rows, 1 + 3 + 5);
   ck_assert_int_eq(tide_tail_index_find(&index, 1)->partition_bytes, 900);
   ck_assert_ptr_null(tide_tail_index_find(&index, 2));
-  tide_tail_index_remove_partition(&index, 0);
+  sqlite3 *db = open_db();
+  tide_tail_index_delete_partition(&index, db, names, 0, &err);
+  assert_ok(err);
   ck_assert_uint_eq(index.count, 3);
   ck_assert_int_eq(index.bytes, 900);
   ck_assert_int_eq(tide_tail_index_last(&index), 50);
   ck_assert_ptr_null(tide_tail_index_find(&index, 0));
+  ck_assert_int_eq(tide_tail_index_find(&index, 1)->partition_rows, 1 + 3 + 5);
+  for (int64_t i = 100; i < 1100; i++) {
+    const struct tide_tail_entry entry = {.last_since = i, .first_since = i, .partition = i, .rows = 1, .bytes = 1};
+    ck_assert_int_eq(tide_tail_index_add(&index, entry, &err), 0);
+  }
+  for (int64_t i = 100; i < 1100; i++)
+    ck_assert_int_eq(tide_tail_index_find(&index, i)->last_since, i);
+  tide_tail_index_reset(&index);
+  ck_assert_ptr_null(tide_tail_index_find(&index, 100));
   tide_tail_index_clear(&index);
+  sqlite3_close(db);
 }
 END_TEST
 
@@ -361,18 +380,22 @@ START_TEST(index_extends_by_what_is_new) {
   struct tide_spec *spec = make_spec();
   sqlite3 *db = open_db();
   append_two(&run, spec);
-  tide_tail_run_store(&run, db, names, spec, &err);
+  store(&run, db, spec, &err);
   tide_tail_index_extend(&index, db, names, &err);
   ck_assert_uint_eq(index.count, 1);
   append(&run, spec, 8, 0, tide_val_null(), tide_val_null());
-  tide_tail_run_store(&run, db, names, spec, &err);
+  store(&run, db, spec, &err);
   tide_tail_index_extend(&index, db, names, &err);
   assert_ok(err);
   ck_assert_uint_eq(index.count, 2);
   ck_assert_int_eq(index.entries[1].first_since, 8);
   ck_assert_int_eq(index.entries[1].partition_rows, 3);
-  tide_tail_delete_partition(db, names, 9, &err);
-  tide_tail_index_reset(&index);
+  ck_assert(tide_tail_index_holds(&index, db, names, &err));
+  ck_assert_int_eq(sqlite3_exec(db, "UPDATE d_tail SET data = zeroblob(40)", NULL, NULL, NULL), SQLITE_OK);
+  ck_assert(!tide_tail_index_holds(&index, db, names, &err));
+  tide_tail_index_delete_partition(&index, db, names, 9, &err);
+  ck_assert_uint_eq(index.count, 0);
+  ck_assert(tide_tail_index_holds(&index, db, names, &err));
   tide_tail_index_extend(&index, db, names, &err);
   assert_ok(err);
   ck_assert_uint_eq(index.count, 0);
