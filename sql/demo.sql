@@ -53,7 +53,7 @@ INSERT INTO logs
 .read demo_tick.sql
 
 .print
-.print == 4. An idle tick writes nothing: checksums of database and files around it
+.print == 4. An idle tick writes nothing: checksums and sizes before and after
 .system cksum demo.db && cat $(find archive alarms -type f | sort) | cksum
 .read demo_tick.sql
 .system cksum demo.db && cat $(find archive alarms -type f | sort) | cksum
