@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "store/durable.h"
 #include "store/sinks.h"
 
 struct tide_val tide_glue_value(sqlite3_value *value) {
@@ -157,7 +158,7 @@ static void look_in_schema(struct tide_conn *conn, const char *schema, const cha
 
 /* A name in two schemas must be written with its schema. */
 static void look_in_all(struct tide_conn *conn, const char *name, struct location *location, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(conn->db, err, "SELECT name FROM pragma_database_list");
+  sqlite3_stmt *stmt = tide_schemas_prepare(conn->db, err);
   while (tide_stmt_row(stmt, err)) {
     const char *schema = (const char *)sqlite3_column_text(stmt, 0);
     if (schema != NULL)

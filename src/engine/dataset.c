@@ -201,16 +201,13 @@ static void reload(struct tide_dataset *ds, struct tide_err *err) {
     ds->epoch++;
   }
   tide_tail_index_extend(&ds->tail, ds->conn->db, names, err);
-  ds->deleted_max =
-      tide_stmt_int(ds->conn->db, 0, err, "SELECT max(since) FROM " TIDE_TABLE("deleted"), names.schema, names.dataset);
-  ds->npartitions =
-      tide_stmt_int(ds->conn->db, 0, err, "SELECT count(*) FROM (SELECT 1 FROM " TIDE_TABLE("partition") " LIMIT %d)",
-                    names.schema, names.dataset, TIDE_DATASET_PARTITIONS_COUNTED);
-  const int64_t sealed = tide_stmt_int(ds->conn->db, 0, err, "SELECT max(last_since) FROM " TIDE_TABLE("partition"),
-                                       names.schema, names.dataset);
-  if (sealed > config.sealed_since)
+  struct tide_catalog_summary summary = {0};
+  tide_catalog_summary(ds->conn->db, names, &summary, err);
+  ds->deleted_max = summary.deleted_max;
+  ds->npartitions = summary.partitions;
+  if (summary.segments_last > config.sealed_since)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: sealed_since in %s_config is %lld, below a segment's %lld",
-                 ds->name, ds->name, (long long)config.sealed_since, (long long)sealed);
+                 ds->name, ds->name, (long long)config.sealed_since, (long long)summary.segments_last);
   ds->config = config;
 }
 

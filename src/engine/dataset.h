@@ -27,8 +27,6 @@ struct tide_conn *tide_conn_create(sqlite3 *db, struct tide_err *err);
 struct tide_conn *tide_conn_ref(struct tide_conn *conn);
 void tide_conn_unref(struct tide_conn *conn);
 
-enum { TIDE_DATASET_PARTITIONS_COUNTED = 1000 };
-
 struct tide_dataset {
   struct tide_conn *conn;
   struct tide_dataset *next;
@@ -45,7 +43,7 @@ struct tide_dataset {
   uint32_t version;
   bool in_txn;
   struct tide_tail_index tail;
-  int64_t npartitions; /* how many there were when the cache was read, counted up to TIDE_DATASET_PARTITIONS_COUNTED */
+  int64_t npartitions; /* how many there were when the cache was read, counted up to TIDE_CATALOG_PARTITIONS_COUNTED */
   int64_t deleted_max; /* the highest since in _deleted, 0: none */
   int64_t epoch;       /* grows when rows move between tail and segments, or vanish by rollback: cursors look again */
 

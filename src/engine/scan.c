@@ -361,7 +361,3 @@ int tide_scan_decode(struct tide_scan *scan, size_t column, struct tide_err *err
 const struct tide_val *tide_scan_partition_values(const struct tide_scan *scan) {
   return scan->streams[0]->values;
 }
-
-int64_t tide_scan_rows_read(const struct tide_scan *scan) {
-  return scan->shared.rows_read;
-}

@@ -46,7 +46,4 @@ int tide_scan_decode(struct tide_scan *scan, size_t column, struct tide_err *err
 /* The values of the partition columns of the frame or row at hand, in partition_by's order. */
 const struct tide_val *tide_scan_partition_values(const struct tide_scan *scan);
 
-/* Rows decoded so far, for tests and EXPLAIN-like questions: how much was read, not how much was given. */
-int64_t tide_scan_rows_read(const struct tide_scan *scan);
-
 #endif

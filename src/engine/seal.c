@@ -132,19 +132,11 @@ static void settle(struct seal *seal, struct tide_err *err) {
   tide_tail_index_delete_partition(&ds->tail, db, seal->names, seal->partition, err);
   if (seal->first_since <= ds->deleted_max)
     tide_deleted_forget(db, seal->names, seal->partition, seal->first_since - 1, seal->last_since, err);
-  tide_stmt_exec(db, err,
-                 "UPDATE " TIDE_TABLE("partition") " SET written = written + %lld, last_since = %lld WHERE id = %lld",
-                 seal->names.schema, seal->names.dataset, (long long)seal->written, (long long)seal->last_since,
-                 (long long)seal->partition);
   if (seal->last_since > ds->config.sealed_since)
     ds->config.sealed_since = seal->last_since;
+  ds->config.next_chunk = seal->next_chunk;
   ds->config.seals++;
-  tide_stmt_exec(
-      db, err,
-      "UPDATE " TIDE_TABLE("config") " SET value = CASE key WHEN 'sealed_since' THEN %lld WHEN 'next_chunk' THEN %lld"
-                                     " ELSE %lld END WHERE key IN ('sealed_since', 'next_chunk', 'seals')",
-      seal->names.schema, seal->names.dataset, (long long)ds->config.sealed_since, (long long)seal->next_chunk,
-      (long long)ds->config.seals);
+  tide_catalog_sealed(db, seal->names, seal->partition, seal->written, seal->last_since, &ds->config, err);
   ds->epoch++;
   seal->result.partitions = 1;
 }

@@ -153,7 +153,6 @@ static bool take_frame(struct tide_stream *stream, bool may_have_deleted, struct
   struct tide_batch *batch = &stream->batch;
   stream->first = row_above(batch, stream->pos);
   stream->end = row_above(batch, shared->request.upto);
-  shared->rows_read += (int64_t)batch->rows;
   if (stream->first >= stream->end)
     return false;
   void *live = stream->live;

@@ -20,7 +20,6 @@ struct tide_stream_shared {
   sqlite3_stmt *tail_stmt;
   sqlite3_stmt *deleted_stmt;
   sqlite3_stmt *text_stmt;
-  int64_t rows_read;
 };
 
 /* Copies the tail's index, in range and of the partition asked for. Also prepares nothing. */

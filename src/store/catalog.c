@@ -131,9 +131,31 @@ void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_confi
     *ret_config = config;
 }
 
-void tide_catalog_set(sqlite3 *db, struct tide_names names, const char *key, int64_t value, struct tide_err *err) {
-  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("config") " SET value = %lld WHERE key = %Q", names.schema,
-                 names.dataset, (long long)value, key);
+void tide_catalog_summary(sqlite3 *db, struct tide_names names, struct tide_catalog_summary *ret_summary,
+                          struct tide_err *err) {
+  const struct tide_catalog_summary summary = {
+      .deleted_max =
+          tide_stmt_int(db, 0, err, "SELECT max(since) FROM " TIDE_TABLE("deleted"), names.schema, names.dataset),
+      .segments_last = tide_stmt_int(db, 0, err, "SELECT max(last_since) FROM " TIDE_TABLE("partition"), names.schema,
+                                     names.dataset),
+      .partitions =
+          tide_stmt_int(db, 0, err, "SELECT count(*) FROM (SELECT 1 FROM " TIDE_TABLE("partition") " LIMIT %d)",
+                        names.schema, names.dataset, TIDE_CATALOG_PARTITIONS_COUNTED)};
+  if (!tide_err_is_set(err))
+    *ret_summary = summary;
+}
+
+void tide_catalog_sealed(sqlite3 *db, struct tide_names names, int64_t partition, int64_t written, int64_t last_since,
+                         const struct tide_config *config, struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "UPDATE " TIDE_TABLE("partition") " SET written = written + %lld, last_since = %lld WHERE id = %lld",
+                 names.schema, names.dataset, (long long)written, (long long)last_since, (long long)partition);
+  tide_stmt_exec(
+      db, err,
+      "UPDATE " TIDE_TABLE("config") " SET value = CASE key WHEN 'sealed_since' THEN %lld WHEN 'next_chunk' THEN %lld"
+                                     " ELSE %lld END WHERE key IN ('sealed_since', 'next_chunk', 'seals')",
+      names.schema, names.dataset, (long long)config->sealed_since, (long long)config->next_chunk,
+      (long long)config->seals);
 }
 
 bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err) {

@@ -54,7 +54,21 @@ struct tide_config {
 
 /* Reads the config. SQLITE_CORRUPT_VTAB when a value is missing or out of range, SQLITE_ERROR for a newer format. */
 void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_config *ret_config, struct tide_err *err);
-void tide_catalog_set(sqlite3 *db, struct tide_names names, const char *key, int64_t value, struct tide_err *err);
+
+/* What a handle keeps of the other tables. */
+enum { TIDE_CATALOG_PARTITIONS_COUNTED = 1000 };
+struct tide_catalog_summary {
+  int64_t deleted_max;   /* the highest since in _deleted, 0: none */
+  int64_t segments_last; /* the highest since in any segment, 0: none */
+  int64_t partitions;    /* counted up to TIDE_CATALOG_PARTITIONS_COUNTED */
+};
+void tide_catalog_summary(sqlite3 *db, struct tide_names names, struct tide_catalog_summary *ret_summary,
+                          struct tide_err *err);
+
+/* Notes that `written` more rows of a partition, up to last_since, left the tail; and of the config sealed_since,
+ * next_chunk and seals as they are now. */
+void tide_catalog_sealed(sqlite3 *db, struct tide_names names, int64_t partition, int64_t written, int64_t last_since,
+                         const struct tide_config *config, struct tide_err *err);
 
 /* Whether the connection's databases are UTF-16: SQLite then orders text by those units, and our order of bytes says
  * nothing of it. */
