@@ -95,8 +95,9 @@ static int dataset_create(sqlite3 *db, void *aux, int argc, const char *const *a
   const int64_t rowid = sqlite3_last_insert_rowid(db);
   if (sqlite3_strnicmp(name, "tidemark", 8) == 0)
     tide_err_set(&err, SQLITE_ERROR, "dataset name \"%s\": names that begin with tidemark are Tidemark's own", name);
-  struct tide_spec *spec = tide_err_is_set(&err) ? NULL : tide_spec_parse(argc - 3, argv + 3, &err);
-  struct tide_dataset *ds = spec != NULL ? tide_dataset_create(conn, schema, name, spec, &err) : NULL;
+  struct tide_options options;
+  struct tide_spec *spec = tide_err_is_set(&err) ? NULL : tide_spec_parse(argc - 3, argv + 3, &options, &err);
+  struct tide_dataset *ds = spec != NULL ? tide_dataset_create(conn, schema, name, spec, &options, &err) : NULL;
   if (ds != NULL) {
     tide_sinks_create(db, tide_dataset_names(ds), &err);
     if (tide_err_is_set(&err))

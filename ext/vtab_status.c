@@ -366,11 +366,20 @@ static struct tide_val dataset_column(struct status_cursor *cursor, int column, 
   }
 }
 
-static struct tide_val stat_time(struct status_cursor *cursor, int64_t above, struct tide_err *err) {
+enum { ROW_SINCE, ROW_TIME };
+
+/* What of the first live row above a since; NULL when there is none. */
+static struct tide_val first_row(struct status_cursor *cursor, int64_t above, int what, struct tide_err *err) {
   const struct tide_stat *stat = &cursor->stat;
-  int64_t ms = 0;
-  return tide_stats_oldest(cursor->ds, stat->text, stat->text_size, above, &ms, err) ? tide_val_int(ms)
-                                                                                     : tide_val_null();
+  struct tide_stats_row row;
+  if (!tide_stats_first(cursor->ds, stat->text, stat->text_size, above, &row, err))
+    return tide_val_null();
+  return tide_val_int(what == ROW_SINCE ? row.since : row.ingested_at);
+}
+
+static struct tide_val newest_time(struct status_cursor *cursor, struct tide_err *err) {
+  struct tide_stats_row row;
+  return tide_stats_last(cursor->ds, &cursor->stat, &row, err) ? tide_val_int(row.ingested_at) : tide_val_null();
 }
 
 static struct tide_val stat_column(struct status_cursor *cursor, int column, struct tide_err *err) {
@@ -387,13 +396,13 @@ static struct tide_val stat_column(struct status_cursor *cursor, int column, str
     return tide_val_int(stat->tail_rows);
   if (column == 10)
     return tide_val_int(stat->last_since);
-  if (column >= 11)
-    return stat_time(cursor, column == 11 ? 0 : stat->last_since - 1, err);
+  if (column == 9 || column == 11)
+    return first_row(cursor, 0, column == 9 ? ROW_SINCE : ROW_TIME, err);
+  if (column == 12)
+    return newest_time(cursor, err);
   tide_catalog_segment_totals(cursor->ds->conn->db, tide_dataset_names(cursor->ds), stat->partition, &totals, err);
-  const int64_t first =
-      totals.first_since != 0 ? totals.first_since : tide_stats_tail_first(cursor->ds, stat->partition);
   const int64_t sums[] = {totals.segments, 0, totals.raw_bytes + stat->tail_bytes,
-                          totals.stored_bytes + stat->tail_bytes, first};
+                          totals.stored_bytes + stat->tail_bytes};
   return tide_val_int(sums[column - 5]);
 }
 
@@ -440,7 +449,7 @@ static struct tide_val lag_column(struct status_cursor *cursor, int column, stru
     know_range(cursor, err);
     return tide_val_int(column == LAG_ROWS ? cursor->range.rows : cursor->range.raw_bytes);
   case LAG_OLDEST:
-    return stat_time(cursor, cursor->watermark.since, err);
+    return first_row(cursor, cursor->watermark.since, ROW_TIME, err);
   case LAG_STATE:
     return tide_val_text(cursor->sink.state, strlen(cursor->sink.state));
   default:

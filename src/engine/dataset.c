@@ -91,7 +91,8 @@ void tide_dataset_release(struct tide_dataset *ds) {
 }
 
 struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *schema, const char *name,
-                                         struct tide_spec *spec, struct tide_err *err) {
+                                         struct tide_spec *spec, const struct tide_options *options,
+                                         struct tide_err *err) {
   char log_id[TIDE_HOST_ID_SIZE];
   struct tide_dataset *old = find_handle(conn, schema, name);
   if (old != NULL)
@@ -100,7 +101,7 @@ struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *sch
   if (ds == NULL)
     return NULL;
   tide_host_random_id(log_id);
-  tide_catalog_create(conn->db, tide_dataset_names(ds), spec, log_id, err);
+  tide_catalog_create(conn->db, tide_dataset_names(ds), spec, options, log_id, err);
   tide_catalog_config(conn->db, tide_dataset_names(ds), &ds->config, err);
   if (tide_err_is_set(err)) {
     tide_dataset_release(ds);
@@ -123,7 +124,7 @@ static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) 
     tide_dataset_release(ds);
     ds = fresh;
   }
-  struct tide_spec *spec = ds != NULL ? tide_catalog_spec(ds->conn->db, tide_dataset_names(ds), &config, err) : NULL;
+  struct tide_spec *spec = ds != NULL ? tide_catalog_spec(ds->conn->db, tide_dataset_names(ds), err) : NULL;
   if (spec == NULL) {
     tide_dataset_release(ds);
     return NULL;
@@ -246,6 +247,12 @@ void tide_dataset_committed(struct tide_dataset *ds) {
     return;
   ds->in_txn = false;
   ds->version_known = data_version(ds, &ds->version);
+}
+
+void tide_dataset_check_unread(const struct tide_dataset *ds, const char *what, struct tide_err *err) {
+  if (ds->scans > 0)
+    tide_err_set(err, SQLITE_LOCKED,
+                 "%s: a statement of this connection is reading dataset %s: finish or reset it first", what, ds->name);
 }
 
 int64_t tide_dataset_last_since(const struct tide_dataset *ds) {

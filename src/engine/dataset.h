@@ -12,6 +12,8 @@
 #include "engine/txn.h"
 #include "model/spec.h"
 #include "store/catalog.h"
+#include "store/catalog_partition.h"
+#include "store/catalog_segment.h"
 #include "store/tail.h"
 
 struct tide_dataset;
@@ -36,8 +38,9 @@ struct tide_dataset {
   char *schema;
   char *name;
   struct tide_spec *spec;
-  struct tide_config config; /* as cached: log_id, sealed_since, seals; next_chunk only within seal */
-  bool loaded;               /* spec and config were read at least once */
+  struct tide_config
+      config;  /* as cached: log_id, sealed_since, seals, options; next_chunk only within a packer's life */
+  bool loaded; /* spec and config were read at least once */
 
   bool version_known;
   uint32_t version;
@@ -46,6 +49,7 @@ struct tide_dataset {
   int64_t npartitions; /* how many there were when the cache was read, counted up to TIDE_CATALOG_PARTITIONS_COUNTED */
   int64_t deleted_max; /* the highest since in _deleted, 0: none */
   int64_t epoch;       /* grows when rows move between tail and segments, or vanish by rollback: cursors look again */
+  int64_t scans;       /* open ones: what takes rows away must not run under them (tide_dataset_check_unread) */
 
   struct tide_txn txn;
 };
@@ -56,7 +60,8 @@ static inline struct tide_names tide_dataset_names(const struct tide_dataset *ds
 
 /* Makes a new dataset's tables; the spec is kept (a reference is taken). The handle has one reference. */
 struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *schema, const char *name,
-                                         struct tide_spec *spec, struct tide_err *err);
+                                         struct tide_spec *spec, const struct tide_options *options,
+                                         struct tide_err *err);
 
 /* The handle of an existing dataset, made when there is none, with its spec as the file has it now. NULL on failure. */
 struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *schema, const char *name,
@@ -85,6 +90,9 @@ void tide_dataset_touched(struct tide_dataset *ds);
 void tide_dataset_forget(struct tide_dataset *ds);
 /* After the transaction committed: what the cache holds is now what the file holds. */
 void tide_dataset_committed(struct tide_dataset *ds);
+
+/* SQLITE_LOCKED with a sentence when a cursor of this connection is open on the dataset: it would see a mix. */
+void tide_dataset_check_unread(const struct tide_dataset *ds, const char *what, struct tide_err *err);
 
 /* The highest since given so far, as the cache says: 0 for none. Refresh first. */
 int64_t tide_dataset_last_since(const struct tide_dataset *ds);

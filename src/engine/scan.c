@@ -85,6 +85,7 @@ struct tide_scan *tide_scan_open(struct tide_dataset *ds, struct tide_scan_reque
   }
   struct tide_stream_shared *shared = &scan->shared;
   shared->ds = tide_dataset_ref(ds);
+  ds->scans++;
   shared->spec = tide_spec_ref(ds->spec);
   shared->request = *request;
   *request = (struct tide_scan_request){.empty = true};
@@ -114,6 +115,7 @@ void tide_scan_close(struct tide_scan *scan) {
   }
   tide_free(scan->streams);
   tide_free(scan->partitions);
+  scan->shared.ds->scans--;
   tide_stream_shared_clear(&scan->shared);
   tide_free(scan);
 }

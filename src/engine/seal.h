@@ -12,8 +12,8 @@ struct tide_seal_result {
   int64_t stored_bytes;
 };
 
-/* Seals all tail rows of a partition and then the run's (NULL: none), which is empty after it; deleted rows are
- * dropped. The cache is right after it. ret_result may be NULL. */
+/* Seals all tail rows of a partition and then the run's (NULL: none), which is empty after it; rows that are
+ * gone are dropped. The cache is right after it. ret_result may be NULL. */
 void tide_seal_partition(struct tide_dataset *ds, int64_t partition, struct tide_tail_run *run,
                          struct tide_seal_result *ret_result, struct tide_err *err);
 
@@ -21,7 +21,7 @@ void tide_seal_partition(struct tide_dataset *ds, int64_t partition, struct tide
 void tide_seal_all(struct tide_dataset *ds, struct tide_seal_result *ret_result, struct tide_err *err);
 
 /* Whether so much of one partition in the tail (and in memory) is to be sealed. */
-bool tide_seal_is_due(const struct tide_spec *spec, int64_t rows, int64_t bytes);
+bool tide_seal_is_due(const struct tide_dataset *ds, int64_t rows, int64_t bytes);
 
 /* What autoflush does at a commit: seals the partitions written since `since` that are due, then the oldest ones of
  * the tail until that is within the limits of engine/txn.h. */

@@ -85,6 +85,8 @@ static int fill(const struct tide_stats *stats, const struct tide_partition_row 
                              .text_size = row->text_size,
                              .written = row->written,
                              .deleted = row->deleted,
+                             .pruned = row->pruned,
+                             .pruned_upto = row->pruned_upto,
                              .last_since = row->last_since};
   bool plausible = true;
   if (tail != NULL) {
@@ -94,7 +96,7 @@ static int fill(const struct tide_stats *stats, const struct tide_partition_row 
     stat->written += plausible ? tail->partition_rows : 0;
     stat->last_since = tail->last_since;
   }
-  stat->rows = stat->written - stat->deleted;
+  stat->rows = stat->written - stat->deleted - stat->pruned;
   if (!plausible || stat->rows < 0)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition row (id %lld) contradicts itself or its tail",
                  stats->ds->name, stats->ds->name, (long long)row->id);
@@ -123,14 +125,6 @@ bool tide_stats_next(struct tide_stats *stats, struct tide_stat *ret_stat, struc
   return false;
 }
 
-int64_t tide_stats_tail_first(const struct tide_dataset *ds, int64_t partition) {
-  for (size_t i = 0; i < ds->tail.count; i++) {
-    if (ds->tail.entries[i].partition == partition)
-      return ds->tail.entries[i].first_since;
-  }
-  return 0;
-}
-
 /* ---- ranges ---- */
 
 /* A range being counted. */
@@ -139,6 +133,7 @@ struct counting {
   const char *text;
   size_t text_size;
   int64_t at; /* counted up to here */
+  int64_t pruned_upto;
   int64_t upto;
   int64_t max_rows;
   struct tide_range range;
@@ -181,10 +176,11 @@ static void add_bytes(struct tide_range *range, int64_t bytes, int64_t part, int
 
 static void count_segment(struct counting *counting, const struct tide_segment_row *segment, struct tide_err *err) {
   struct tide_range *range = &counting->range;
-  const int64_t live = segment->rows - segment->deleted;
+  const int64_t live = tide_segment_row_live(segment);
   const int64_t before = range->rows;
-  if (segment->first_since > counting->at && segment->last_since <= counting->upto &&
-      live <= counting->max_rows - range->rows) {
+  /* what a segment has at or below pruned_upto is not among its live rows */
+  const bool whole = segment->first_since > counting->at || counting->at <= counting->pruned_upto;
+  if (whole && segment->last_since <= counting->upto && live <= counting->max_rows - range->rows) {
     range->rows += live;
     counting->at = segment->last_since;
     if (live > 0)
@@ -219,9 +215,12 @@ void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_siz
   tide_dataset_refresh(ds, err);
   const int64_t partition =
       tide_err_is_set(err) ? 0 : tide_catalog_partition_find(ds->conn->db, names, text, text_size, err);
+  counting.pruned_upto = tide_catalog_partition_pruned_upto(ds->conn->db, names, partition, err);
+  if (counting.at < counting.pruned_upto)
+    counting.at = counting.pruned_upto;
   sqlite3_stmt *stmt = above < ds->config.sealed_since ? tide_catalog_segments_prepare(ds->conn->db, names, err) : NULL;
   if (stmt != NULL) {
-    tide_catalog_segments_seek(stmt, partition, above);
+    tide_catalog_segments_seek(stmt, partition, counting.at);
     while (counting.range.rows < max_rows && tide_catalog_segments_next(stmt, names, &segment, err) &&
            segment.first_since <= upto)
       count_segment(&counting, &segment, err);
@@ -234,11 +233,33 @@ void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_siz
   *ret_range = counting.range;
 }
 
-bool tide_stats_oldest(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t *ret_ms,
-                       struct tide_err *err) {
+static bool row_at_hand(struct tide_scan *scan, struct tide_stats_row *row, struct tide_err *err) {
+  row->since = tide_scan_since(scan);
+  return tide_scan_ingested_at(scan, &row->ingested_at, err) == 0;
+}
+
+bool tide_stats_first(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above,
+                      struct tide_stats_row *ret_row, struct tide_err *err) {
   const struct counting counting = {.ds = ds, .text = text, .text_size = text_size, .at = above};
   struct tide_scan *scan = open_scan(&counting, INT64_MAX, err);
-  const bool found = scan != NULL && tide_scan_next(scan, err) && tide_scan_ingested_at(scan, ret_ms, err) == 0;
+  const bool found = scan != NULL && tide_scan_next(scan, err) && row_at_hand(scan, ret_row, err);
   tide_scan_close(scan);
   return found;
+}
+
+/* Looks further and further back, for the newest rows may have been deleted. */
+bool tide_stats_last(struct tide_dataset *ds, const struct tide_stat *stat, struct tide_stats_row *ret_row,
+                     struct tide_err *err) {
+  struct counting counting = {.ds = ds, .text = stat->text, .text_size = stat->text_size};
+  bool found = false;
+  int64_t end = stat->last_since;
+  for (int64_t back = 1; !found && stat->rows > 0 && end > 0 && !tide_err_is_set(err); back *= 16) {
+    counting.at = end > back ? end - back : 0;
+    struct tide_scan *scan = open_scan(&counting, end, err);
+    while (scan != NULL && tide_scan_next(scan, err) && row_at_hand(scan, ret_row, err))
+      found = true;
+    tide_scan_close(scan);
+    end = counting.at;
+  }
+  return found && !tide_err_is_set(err);
 }

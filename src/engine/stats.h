@@ -12,6 +12,8 @@ struct tide_stat {
   size_t text_size;
   int64_t written; /* rows ever */
   int64_t deleted;
+  int64_t pruned;
+  int64_t pruned_upto;
   int64_t rows;
   int64_t tail_rows;
   int64_t tail_bytes;
@@ -26,9 +28,6 @@ struct tide_stats *tide_stats_open(struct tide_dataset *ds, const char *text, si
 bool tide_stats_next(struct tide_stats *stats, struct tide_stat *ret_stat, struct tide_err *err);
 void tide_stats_close(struct tide_stats *stats); /* NULL is fine */
 
-/* The first since of a partition's tail, as cached; 0 when it has none. */
-int64_t tide_stats_tail_first(const struct tide_dataset *ds, int64_t partition);
-
 /* What lies in a range of one partition. */
 struct tide_range {
   int64_t rows;
@@ -41,8 +40,15 @@ struct tide_range {
 void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t upto,
                       int64_t max_rows, struct tide_range *ret_range, struct tide_err *err);
 
-/* ingested_at of the first live row above a since; false when there is none. */
-bool tide_stats_oldest(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t *ret_ms,
-                       struct tide_err *err);
+/* The first live row of a partition above a since; false when there is none. */
+struct tide_stats_row {
+  int64_t since;
+  int64_t ingested_at; /* ms since 1970 */
+};
+bool tide_stats_first(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above,
+                      struct tide_stats_row *ret_row, struct tide_err *err);
+/* The last live row of a partition; false when there is none. */
+bool tide_stats_last(struct tide_dataset *ds, const struct tide_stat *stat, struct tide_stats_row *ret_row,
+                     struct tide_err *err);
 
 #endif

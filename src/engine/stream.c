@@ -101,12 +101,16 @@ static bool values_may_match(const struct tide_stream *stream) {
   return true;
 }
 
-static void read_text(struct tide_stream *stream, int64_t partition, struct tide_err *err) {
+/* Reads the partition's text and values, and goes behind what retention took of it. */
+static void read_partition(struct tide_stream *stream, int64_t partition, struct tide_err *err) {
   struct tide_stream_shared *shared = stream->shared;
-  sqlite3_stmt *stmt = need(shared, &shared->text_stmt, tide_catalog_partition_prepare, err);
+  sqlite3_stmt *stmt = need(shared, &shared->text_stmt, tide_catalog_partition_by_id, err);
   tide_buf_reset(&stream->text);
   tide_buf_reset(&stream->value_bytes);
-  tide_catalog_partition_text(stmt, tide_dataset_names(shared->ds), partition, &stream->text, err);
+  const int64_t pruned_upto =
+      tide_catalog_partition_text(stmt, tide_dataset_names(shared->ds), partition, &stream->text, err);
+  if (pruned_upto > stream->pos)
+    stream->pos = pruned_upto;
   if (tide_err_is_set(err))
     return;
   tide_partition_decode(shared->spec, (const char *)stream->text.data, stream->text.len, stream->values,
@@ -121,7 +125,7 @@ bool tide_stream_start(struct tide_stream *stream, int64_t partition, struct tid
   stream->pos = stream->shared->request.above;
   stream->in_tail = false;
   stream->first = stream->end = 0;
-  read_text(stream, partition, err);
+  read_partition(stream, partition, err);
   return !tide_err_is_set(err) && values_may_match(stream);
 }
 

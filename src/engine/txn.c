@@ -79,7 +79,7 @@ static struct tide_txn_run *find_run(struct tide_dataset *ds, const struct tide_
 
 static bool run_is_due(const struct tide_dataset *ds, const struct tide_tail_run *run) {
   const struct tide_tail_entry *tail = tide_tail_index_find(&ds->tail, run->partition);
-  return tide_seal_is_due(ds->spec, run->rows + (tail != NULL ? tail->partition_rows : 0),
+  return tide_seal_is_due(ds, run->rows + (tail != NULL ? tail->partition_rows : 0),
                           (int64_t)run->bytes.len + (tail != NULL ? tail->partition_bytes : 0));
 }
 
@@ -110,7 +110,7 @@ static struct tide_txn_run **sorted_runs(const struct tide_txn *txn, size_t *ret
 /* Everything in memory goes out: to segments the runs of `seal_at` bytes and those that are due (unless it is
  * SIZE_MAX: none), the others to the tail. */
 static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err *err) {
-  const bool seal = ds->spec->autoflush && seal_at < SIZE_MAX;
+  const bool seal = ds->config.options.autoflush && seal_at < SIZE_MAX;
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   size_t count = 0;
   tide_dataset_refresh(ds, err);
@@ -176,7 +176,7 @@ void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err) {
   tide_erase_flush(ds, err);
   if (ds->txn.bytes > 0 && !tide_err_is_set(err))
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
-  if (ds->txn.first_since > 0 && ds->spec->autoflush && !tide_err_is_set(err))
+  if (ds->txn.first_since > 0 && ds->config.options.autoflush && !tide_err_is_set(err))
     tide_seal_due(ds, ds->txn.first_since, err);
   restore_changes(ds, changes, err);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
@@ -204,7 +204,7 @@ static void know_counters(struct tide_dataset *ds, struct tide_err *err) {
 /* Before a row is added: makes room when its run or all of memory is full. */
 static void make_room(struct tide_dataset *ds, struct tide_txn_run *run, struct tide_err *err) {
   struct tide_txn *txn = &ds->txn;
-  if (ds->spec->autoflush && tide_seal_is_due(ds->spec, run->run.rows, (int64_t)run->run.bytes.len)) {
+  if (ds->config.options.autoflush && tide_seal_is_due(ds, run->run.rows, (int64_t)run->run.bytes.len)) {
     const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
     txn->bytes -= run->run.bytes.len;
     tide_seal_partition(ds, run->run.partition, &run->run, NULL, err);
@@ -212,7 +212,7 @@ static void make_room(struct tide_dataset *ds, struct tide_txn_run *run, struct 
     tide_txn_note_failure(ds, err);
   } else if (txn->bytes >= TIDE_TXN_MEMORY_BYTES) {
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
-    if (ds->spec->autoflush && !tide_err_is_set(err))
+    if (ds->config.options.autoflush && !tide_err_is_set(err))
       tide_seal_due(ds, INT64_MAX, err);
     tide_txn_note_failure(ds, err);
   }

@@ -17,7 +17,6 @@
 struct tide_dataset;
 
 enum {
-  TIDE_TXN_SEAL_BYTES = 8 << 20,    /* a partition with more in memory and tail is sealed */
   TIDE_TXN_MEMORY_BYTES = 24 << 20, /* more rows in memory than that go out */
   TIDE_TXN_RUN_BYTES = 256,         /* what a partition in memory counts beside its rows */
   TIDE_TXN_DIRECT_BYTES = 1 << 20,  /* a run of that size goes to a segment at once, never through the tail */

@@ -47,8 +47,7 @@ static bool same_name(const char *known, const char *name, size_t size) {
 }
 
 bool tide_spec_equal(const struct tide_spec *a, const struct tide_spec *b) {
-  if (a->ncolumns != b->ncolumns || a->npartition != b->npartition || a->segment_rows != b->segment_rows ||
-      a->zstd_level != b->zstd_level || a->autoflush != b->autoflush)
+  if (a->ncolumns != b->ncolumns || a->npartition != b->npartition)
     return false;
   for (size_t i = 0; i < a->ncolumns; i++) {
     const struct tide_column *x = &a->columns[i];

@@ -1,4 +1,4 @@
-/* What a dataset is: its columns and options. Made by spec_parse.c from CREATE VIRTUAL TABLE's words, or by the
+/* What a dataset is: its columns. Made by spec_parse.c from CREATE VIRTUAL TABLE's words, or by the
  * catalog from the shadow tables. Reference-counted, since cursors outlive a change of the schema; immutable once
  * shared. */
 #ifndef TIDE_MODEL_SPEC_H
@@ -35,13 +35,7 @@ struct tide_column {
 
 enum {
   TIDE_SPEC_COLUMNS_MAX = 1990, /* SQLite's 2,000 less the hidden ones */
-  TIDE_SPEC_PARTITION_MAX = 8,  /* columns in partition_by */
-  TIDE_SPEC_SEGMENT_ROWS_MIN = 16,
-  TIDE_SPEC_SEGMENT_ROWS_MAX = 1048576,
-  TIDE_SPEC_SEGMENT_ROWS = 65536,
-  TIDE_SPEC_ZSTD_LEVEL = 3,
-  TIDE_SPEC_ZSTD_LEVEL_MIN = 1,
-  TIDE_SPEC_ZSTD_LEVEL_MAX = 19
+  TIDE_SPEC_PARTITION_MAX = 8   /* columns in partition_by */
 };
 
 struct tide_spec {
@@ -50,15 +44,12 @@ struct tide_spec {
   struct tide_column *columns;
   size_t npartition; /* columns in partition_by; 0: one partition */
   size_t *partition; /* indexes into columns, in the order of partition_by */
-  int64_t segment_rows;
-  int zstd_level;
-  bool autoflush;
 };
 
 struct tide_spec *tide_spec_ref(struct tide_spec *spec);
 void tide_spec_unref(struct tide_spec *spec); /* NULL is fine */
 
-/* Whether two say the same in every column and option. */
+/* Whether two say the same in every column. */
 bool tide_spec_equal(const struct tide_spec *a, const struct tide_spec *b);
 
 /* The column of that name, ASCII case ignored as SQLite does; -1 when there is none. */

@@ -129,93 +129,73 @@ int tide_spec_parse_column(const char *text, struct tide_column *ret_column, str
 
 /* ---- Options ---- */
 
-enum option { OPTION_PARTITION_BY, OPTION_SEGMENT_ROWS, OPTION_ZSTD_LEVEL, OPTION_AUTOFLUSH, OPTIONS };
-
-struct option_facts {
-  const char *name;
-  int64_t min; /* of those that are integers */
-  int64_t max;
-};
-
-static const struct option_facts option_facts[OPTIONS] = {
-    [OPTION_PARTITION_BY] = {"partition_by", 0, 0},
-    [OPTION_SEGMENT_ROWS] = {"segment_rows", TIDE_SPEC_SEGMENT_ROWS_MIN, TIDE_SPEC_SEGMENT_ROWS_MAX},
-    [OPTION_ZSTD_LEVEL] = {"zstd_level", TIDE_SPEC_ZSTD_LEVEL_MIN, TIDE_SPEC_ZSTD_LEVEL_MAX},
-    [OPTION_AUTOFLUSH] = {"autoflush", 0, 1},
-};
-
 struct parser {
   struct tide_spec *spec;
   size_t columns_cap;
-  bool seen[OPTIONS];
-  struct tide_words partition_by; /* its value: columns may follow the option, so it is read last */
+  /* Options name columns that may follow them, so their values are read last. at is where it begins; NULL: not given. */
+  struct tide_words partition_by;
+  struct tide_words options[TIDE_OPTIONS];
 };
+
+static bool is_given(const struct tide_words *value) {
+  return value->word.at != NULL;
+}
+
+static bool value_is_one_word(struct tide_words words) {
+  if (words.word.kind == TIDE_WORD_END)
+    return false;
+  tide_words_advance(&words);
+  return words.word.kind == TIDE_WORD_END;
+}
 
 /* An option's whole value as text, without its quotes when it is one quoted word. The caller frees. */
 static char *value_text(struct tide_words words, struct tide_err *err) {
   struct tide_word first = words.word;
   const char *end = first.at + first.size;
-  int count = 0;
-  for (; words.word.kind != TIDE_WORD_END; tide_words_advance(&words)) {
+  const bool one = value_is_one_word(words);
+  for (; words.word.kind != TIDE_WORD_END; tide_words_advance(&words))
     end = words.rest;
-    count++;
+  return one ? tide_word_text(&first, err) : tide_copy_text(first.at, (size_t)(end - first.at), err);
+}
+
+static void unknown_option(const struct tide_word *word, struct tide_err *err) {
+  char names[200] = "";
+  for (int i = 0; i < TIDE_OPTIONS; i++) {
+    const size_t used = strlen(names);
+    sqlite3_snprintf((int)(sizeof names - used), names + used, "%s%s", i == TIDE_OPTIONS - 1 ? " or " : ", ",
+                     tide_options_facts[i].name);
   }
-  return count == 1 ? tide_word_text(&first, err) : tide_copy_text(first.at, (size_t)(end - first.at), err);
-}
-
-/* Decimal digits alone; -1 when there is anything else, or more of them than any bound here has. */
-static int64_t digits_value(const char *text) {
-  int64_t value = 0;
-  size_t size = strspn(text, "0123456789");
-  if (size == 0 || size > 18 || text[size] != '\0')
-    return -1;
-  for (; *text != '\0'; text++)
-    value = value * 10 + (*text - '0');
-  return value;
-}
-
-static int64_t parse_number(const struct option_facts *facts, struct tide_words words, struct tide_err *err) {
-  char *text = value_text(words, err);
-  if (text == NULL)
-    return 0;
-  int64_t value = digits_value(text);
-  if (value < facts->min || value > facts->max)
-    tide_err_set(err, SQLITE_ERROR, "%s is \"%w\": expected an integer from %lld to %lld", facts->name, text,
-                 (long long)facts->min, (long long)facts->max);
-  tide_free(text);
-  return value;
-}
-
-static int find_option(const struct tide_word *word, struct tide_err *err) {
-  for (int i = 0; i < OPTIONS; i++) {
-    if (tide_word_is(word, option_facts[i].name))
-      return i;
-  }
-  tide_err_set(err, SQLITE_ERROR,
-               "unknown option \"%.*w\": expected partition_by, segment_rows, zstd_level or autoflush", (int)word->size,
-               word->at);
-  return -1;
+  tide_err_set(err, SQLITE_ERROR, "unknown option \"%.*w\": expected partition_by%s", (int)word->size, word->at, names);
 }
 
 /* words: the option's name is current, '=' follows. */
 static void parse_option(struct parser *parser, struct tide_words words, struct tide_err *err) {
-  int option = find_option(&words.word, err);
-  if (option < 0)
+  const struct tide_word name = words.word;
+  const struct tide_option_facts *facts = tide_options_find(name.at, name.size);
+  struct tide_words *value = tide_word_is(&name, "partition_by") ? &parser->partition_by
+                             : facts != NULL                     ? &parser->options[facts - tide_options_facts]
+                                                                 : NULL;
+  if (value == NULL || name.kind != TIDE_WORD_BARE) {
+    unknown_option(&name, err);
     return;
-  const struct option_facts *facts = &option_facts[option];
-  if (parser->seen[option])
-    tide_err_set(err, SQLITE_ERROR, "option %s is given twice", facts->name);
-  parser->seen[option] = true;
+  }
+  if (is_given(value))
+    tide_err_set(err, SQLITE_ERROR, "option %s is given twice", facts != NULL ? facts->name : "partition_by");
   tide_words_advance(&words);
   tide_words_advance(&words);
-  if (option == OPTION_PARTITION_BY)
-    parser->partition_by = words;
-  else if (option == OPTION_SEGMENT_ROWS)
-    parser->spec->segment_rows = parse_number(facts, words, err);
-  else if (option == OPTION_ZSTD_LEVEL)
-    parser->spec->zstd_level = (int)parse_number(facts, words, err);
-  else
-    parser->spec->autoflush = parse_number(facts, words, err) != 0;
+  *value = words;
+}
+
+static void set_option(struct parser *parser, const struct tide_option_facts *facts, struct tide_options *options,
+                       struct tide_err *err) {
+  const struct tide_words words = parser->options[facts - tide_options_facts];
+  const bool null = tide_word_is(&words.word, "NULL") && value_is_one_word(words);
+  char *text = value_text(words, err);
+  if (text == NULL)
+    return;
+  const struct tide_val value = null ? tide_val_null() : tide_val_text(text, strlen(text));
+  tide_options_set(options, facts, parser->spec, &value, err);
+  tide_free(text);
 }
 
 static bool can_partition(enum tide_type type) {
@@ -310,22 +290,32 @@ static void parse_argument(struct parser *parser, const char *text, struct tide_
     add_column(parser, &words, err);
 }
 
-struct tide_spec *tide_spec_parse(int argc, const char *const *args, struct tide_err *err) {
+static void read_options(struct parser *parser, struct tide_options *options, struct tide_err *err) {
+  tide_options_init(options);
+  if (is_given(&parser->partition_by) && !tide_err_is_set(err))
+    parse_partition_by(parser->spec, parser->partition_by, err);
+  for (int i = 0; i < TIDE_OPTIONS && !tide_err_is_set(err); i++) {
+    if (is_given(&parser->options[i]))
+      set_option(parser, &tide_options_facts[i], options, err);
+  }
+}
+
+struct tide_spec *tide_spec_parse(int argc, const char *const *args, struct tide_options *ret_options,
+                                  struct tide_err *err) {
   struct parser parser = {.spec = tide_alloc_zero(1, sizeof *parser.spec, err)};
+  struct tide_options options;
   if (parser.spec == NULL)
     return NULL;
   parser.spec->refs = 1;
-  parser.spec->segment_rows = TIDE_SPEC_SEGMENT_ROWS;
-  parser.spec->zstd_level = TIDE_SPEC_ZSTD_LEVEL;
-  parser.spec->autoflush = true;
   for (int i = 0; i < argc && !tide_err_is_set(err); i++)
     parse_argument(&parser, args[i], err);
   if (parser.spec->ncolumns == 0)
     tide_err_set(err, SQLITE_ERROR, "no column: expected at least one, such as tidemark(body TEXT)");
-  if (parser.seen[OPTION_PARTITION_BY] && !tide_err_is_set(err))
-    parse_partition_by(parser.spec, parser.partition_by, err);
-  if (!tide_err_is_set(err))
-    return parser.spec;
-  tide_spec_unref(parser.spec);
-  return NULL;
+  read_options(&parser, &options, err);
+  if (tide_err_is_set(err)) {
+    tide_spec_unref(parser.spec);
+    return NULL;
+  }
+  *ret_options = options;
+  return parser.spec;
 }

@@ -186,7 +186,7 @@ int tide_format_read_meta(const void *bytes, size_t size, size_t max_columns, st
   if (tide_err_is_set(err) || check_envelope(bytes, size, err) != 0)
     return err->rc;
   struct tide_rd rd = tide_rd_over((const unsigned char *)bytes + META_BODY_AT, size - META_BODY_AT);
-  size_t rows = (size_t)tide_rd_varint_max(&rd, TIDE_SPEC_SEGMENT_ROWS_MAX);
+  size_t rows = (size_t)tide_rd_varint_max(&rd, TIDE_OPTIONS_SEGMENT_ROWS_MAX);
   int64_t first = tide_rd_zigzag(&rd);
   uint64_t span =
       tide_rd_varint_max(&rd, (uint64_t)INT64_MAX - (uint64_t)first); /* last is at most the largest integer */

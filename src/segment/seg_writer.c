@@ -115,7 +115,7 @@ static uint64_t stored_bytes(const struct tide_segment_out *out) {
 
 int tide_segment_write(const struct tide_spec *spec, const struct tide_batch *batch, int zstd_level,
                        struct tide_segment_out *ret_out, struct tide_err *err) {
-  assert(batch->rows > 0 && batch->rows <= TIDE_SPEC_SEGMENT_ROWS_MAX && batch->ncolumns == spec->ncolumns);
+  assert(batch->rows > 0 && batch->rows <= TIDE_OPTIONS_SEGMENT_ROWS_MAX && batch->ncolumns == spec->ncolumns);
   assert_ascending(batch->since, batch->rows);
   struct writer writer = {.spec = spec, .batch = batch};
   *ret_out = (struct tide_segment_out){.raw_bytes = batch->raw_bytes};

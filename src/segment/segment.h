@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "model/batch.h"
 #include "model/pred.h"
+#include "model/options.h"
 #include "model/spec.h"
 
 enum {
@@ -30,7 +31,7 @@ struct tide_segment_out {
   uint64_t stored_bytes; /* meta and chunks */
 };
 
-/* Encodes all rows of a batch (1 to TIDE_SPEC_SEGMENT_ROWS_MAX, since strictly ascending, all columns present; both are
+/* Encodes all rows of a batch (1 to TIDE_OPTIONS_SEGMENT_ROWS_MAX, since strictly ascending, all columns present; both are
  * asserted). The same rows and level give the same bytes. ret_out is all zero or was cleared before; on failure it is
  * cleared. Returns 0 or the code. */
 int tide_segment_write(const struct tide_spec *spec, const struct tide_batch *batch, int zstd_level,

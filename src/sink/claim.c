@@ -42,7 +42,7 @@ static size_t text_size(const struct claim *claim) {
 static void read_partition(struct claim *claim, int64_t partition, struct tide_err *err) {
   struct tide_dataset *ds = claim->ds;
   const struct tide_names names = tide_dataset_names(ds);
-  sqlite3_stmt *stmt = tide_catalog_partition_prepare(ds->conn->db, names, err);
+  sqlite3_stmt *stmt = tide_catalog_partition_by_id(ds->conn->db, names, err);
   tide_catalog_partition_text(stmt, names, partition, &claim->partition, err);
   tide_buf_put_u8(&claim->partition, 0, err);
   sqlite3_finalize(stmt);
@@ -58,15 +58,15 @@ static void read_watermark(struct claim *claim, struct tide_err *err) {
 /* min_rows and max_delay: whether so few rows are to wait for others. */
 static bool waits_for_company(struct claim *claim, struct tide_err *err) {
   const struct tide_sink *sink = claim->sink;
-  int64_t oldest_at = 0;
+  struct tide_stats_row oldest = {0};
   if (claim->runner->now || claim->range.rows >= sink->min_rows)
     return false;
   if (sink->max_delay_ms < 0)
     return true;
-  if (!tide_stats_oldest(claim->ds, text_of(claim), text_size(claim), claim->watermark.since, &oldest_at, err))
+  if (!tide_stats_first(claim->ds, text_of(claim), text_size(claim), claim->watermark.since, &oldest, err))
     return false;
   const int64_t now = tide_dataset_now_ms(claim->ds);
-  return now >= oldest_at && now - oldest_at < sink->max_delay_ms;
+  return now >= oldest.ingested_at && now - oldest.ingested_at < sink->max_delay_ms;
 }
 
 /* How far max_rows lets the batch go, in one snapshot. */

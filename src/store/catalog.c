@@ -9,14 +9,18 @@ static const char *const create_sql[] = {
     "CREATE TABLE " TIDE_TABLE("config") "(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID",
     "CREATE TABLE " TIDE_TABLE("column") "(ordinal INTEGER PRIMARY KEY, name TEXT NOT NULL, type TEXT NOT NULL,"
                                          " not_null INTEGER NOT NULL, partition_at INTEGER) STRICT",
-    "CREATE TABLE " TIDE_TABLE("partition") "(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
-                                            " written INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,"
-                                            " last_since INTEGER NOT NULL DEFAULT 0, UNIQUE(last_since, id)) STRICT",
+    "CREATE TABLE " TIDE_TABLE(
+        "partition") "(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
+                     " written INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,"
+                     " pruned INTEGER NOT NULL DEFAULT 0, pruned_upto INTEGER NOT NULL DEFAULT 0,"
+                     " last_since INTEGER NOT NULL DEFAULT 0, UNIQUE(last_since, id)) STRICT",
     "CREATE TABLE " TIDE_TABLE("segment") "(partition INTEGER NOT NULL, last_since INTEGER NOT NULL,"
                                           " first_since INTEGER NOT NULL, rows INTEGER NOT NULL,"
-                                          " deleted INTEGER NOT NULL DEFAULT 0, revision INTEGER NOT NULL DEFAULT 0,"
-                                          " chunk INTEGER NOT NULL, raw_bytes INTEGER NOT NULL,"
-                                          " stored_bytes INTEGER NOT NULL, meta BLOB NOT NULL,"
+                                          " deleted INTEGER NOT NULL DEFAULT 0, pruned INTEGER NOT NULL DEFAULT 0,"
+                                          " revision INTEGER NOT NULL, level INTEGER NOT NULL, chunk INTEGER NOT NULL,"
+                                          " chunks INTEGER NOT NULL, raw_bytes INTEGER NOT NULL,"
+                                          " stored_bytes INTEGER NOT NULL, newest_at INTEGER NOT NULL,"
+                                          " meta BLOB NOT NULL,"
                                           " PRIMARY KEY(partition, last_since)) STRICT, WITHOUT ROWID",
     "CREATE TABLE " TIDE_TABLE("chunk") "(id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT",
     "CREATE TABLE " TIDE_TABLE("deleted") "(since INTEGER PRIMARY KEY, partition INTEGER NOT NULL) STRICT",
@@ -43,17 +47,27 @@ static void create_columns(sqlite3 *db, struct tide_names names, const struct ti
   sqlite3_finalize(stmt);
 }
 
-void tide_catalog_create(sqlite3 *db, struct tide_names names, const struct tide_spec *spec, const char *log_id,
-                         struct tide_err *err) {
+static void create_options(sqlite3 *db, struct tide_names names, struct tide_options options, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("config") "(key, value) VALUES(?1, ?2)",
+                                         names.schema, names.dataset);
+  for (int i = 0; i < TIDE_OPTIONS && !tide_err_is_set(err); i++) {
+    sqlite3_bind_text(stmt, 1, tide_options_facts[i].name, -1, SQLITE_STATIC);
+    sqlite3_bind_int64(stmt, 2, *tide_options_at(&options, &tide_options_facts[i]));
+    tide_stmt_run(stmt, err);
+  }
+  sqlite3_finalize(stmt);
+}
+
+void tide_catalog_create(sqlite3 *db, struct tide_names names, const struct tide_spec *spec,
+                         const struct tide_options *options, const char *log_id, struct tide_err *err) {
   for (size_t i = 0; create_sql[i] != NULL; i++)
     tide_stmt_exec(db, err, create_sql[i], names.schema, names.dataset);
   tide_stmt_exec(
       db, err,
       "INSERT INTO " TIDE_TABLE("config") "(key, value) VALUES('format', %d), ('log_id', %Q), ('sealed_since', 0),"
-                                          " ('next_chunk', 1), ('seals', 0), ('segment_rows', %lld),"
-                                          " ('zstd_level', %d), ('autoflush', %d)",
-      names.schema, names.dataset, TIDE_CATALOG_FORMAT, log_id, (long long)spec->segment_rows, spec->zstd_level,
-      spec->autoflush ? 1 : 0);
+                                          " ('next_chunk', 1), ('seals', 0)",
+      names.schema, names.dataset, TIDE_CATALOG_FORMAT, log_id);
+  create_options(db, names, *options, err);
   create_columns(db, names, spec, err);
 }
 
@@ -88,28 +102,33 @@ static bool set_config_key(struct config_key *keys, size_t nkeys, const char *na
   return false;
 }
 
+/* Each key's place in the config, which a value that cannot be marks as not read yet. */
+enum { COUNTER_KEYS = 4, CONFIG_KEYS = COUNTER_KEYS + TIDE_OPTIONS };
+
+static void list_config_keys(struct tide_config *config, struct config_key keys[CONFIG_KEYS]) {
+  const struct config_key counters[COUNTER_KEYS] = {{"format", &config->format, 1, INT32_MAX},
+                                                    {"sealed_since", &config->sealed_since, 0, INT64_MAX},
+                                                    {"next_chunk", &config->next_chunk, 1, TIDE_CATALOG_COUNT_MAX},
+                                                    {"seals", &config->seals, 0, TIDE_CATALOG_COUNT_MAX}};
+  memcpy(keys, counters, sizeof counters);
+  for (int i = 0; i < TIDE_OPTIONS; i++) {
+    const struct tide_option_facts *facts = &tide_options_facts[i];
+    keys[COUNTER_KEYS + i] =
+        (struct config_key){facts->name, tide_options_at(&config->options, facts), facts->min, facts->max};
+  }
+  for (int i = 0; i < CONFIG_KEYS; i++)
+    *keys[i].value = INT64_MIN;
+}
+
 void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_config *ret_config, struct tide_err *err) {
-  struct tide_config config = {.format = -1,
-                               .sealed_since = -1,
-                               .next_chunk = -1,
-                               .seals = -1,
-                               .segment_rows = -1,
-                               .zstd_level = -1,
-                               .autoflush = -1};
-  struct config_key keys[] = {
-      {"format", &config.format, 1, INT32_MAX},
-      {"sealed_since", &config.sealed_since, 0, INT64_MAX},
-      {"next_chunk", &config.next_chunk, 1, TIDE_CATALOG_COUNT_MAX},
-      {"seals", &config.seals, 0, TIDE_CATALOG_COUNT_MAX},
-      {"segment_rows", &config.segment_rows, TIDE_SPEC_SEGMENT_ROWS_MIN, TIDE_SPEC_SEGMENT_ROWS_MAX},
-      {"zstd_level", &config.zstd_level, TIDE_SPEC_ZSTD_LEVEL_MIN, TIDE_SPEC_ZSTD_LEVEL_MAX},
-      {"autoflush", &config.autoflush, 0, 1}};
-  const size_t nkeys = sizeof keys / sizeof *keys;
+  struct tide_config config = {.log_id = ""};
+  struct config_key keys[CONFIG_KEYS];
+  list_config_keys(&config, keys);
   sqlite3_stmt *stmt =
       tide_stmt_prepare(db, err, "SELECT key, value FROM " TIDE_TABLE("config"), names.schema, names.dataset);
   while (tide_stmt_row(stmt, err)) {
     const char *name = (const char *)sqlite3_column_text(stmt, 0);
-    if (name == NULL || set_config_key(keys, nkeys, name, stmt) || strcmp(name, "log_id") != 0)
+    if (name == NULL || set_config_key(keys, CONFIG_KEYS, name, stmt) || strcmp(name, "log_id") != 0)
       continue;
     const char *text = (const char *)sqlite3_column_text(stmt, 1);
     if (text != NULL && sqlite3_column_bytes(stmt, 1) == (int)sizeof config.log_id - 1 &&
@@ -120,7 +139,7 @@ void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_confi
   if (!tide_err_is_set(err) && config.format > TIDE_CATALOG_FORMAT)
     tide_err_set(err, SQLITE_ERROR, "dataset %s has format %lld, this Tidemark reads up to %d: load a newer one",
                  names.dataset, (long long)config.format, TIDE_CATALOG_FORMAT);
-  for (size_t i = 0; i < nkeys; i++) {
+  for (int i = 0; i < CONFIG_KEYS; i++) {
     if (*keys[i].value < keys[i].min || *keys[i].value > keys[i].max)
       tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_config has no valid %s", names.dataset, names.dataset,
                    keys[i].name);
@@ -145,17 +164,20 @@ void tide_catalog_summary(sqlite3 *db, struct tide_names names, struct tide_cata
     *ret_summary = summary;
 }
 
-void tide_catalog_sealed(sqlite3 *db, struct tide_names names, int64_t partition, int64_t written, int64_t last_since,
-                         const struct tide_config *config, struct tide_err *err) {
-  tide_stmt_exec(db, err,
-                 "UPDATE " TIDE_TABLE("partition") " SET written = written + %lld, last_since = %lld WHERE id = %lld",
-                 names.schema, names.dataset, (long long)written, (long long)last_since, (long long)partition);
+void tide_catalog_store_counters(sqlite3 *db, struct tide_names names, const struct tide_config *config,
+                                 struct tide_err *err) {
   tide_stmt_exec(
       db, err,
       "UPDATE " TIDE_TABLE("config") " SET value = CASE key WHEN 'sealed_since' THEN %lld WHEN 'next_chunk' THEN %lld"
                                      " ELSE %lld END WHERE key IN ('sealed_since', 'next_chunk', 'seals')",
       names.schema, names.dataset, (long long)config->sealed_since, (long long)config->next_chunk,
       (long long)config->seals);
+}
+
+void tide_catalog_store_option(sqlite3 *db, struct tide_names names, struct tide_config *config,
+                               const struct tide_option_facts *facts, struct tide_err *err) {
+  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("config") " SET value = %lld WHERE key = %Q", names.schema,
+                 names.dataset, (long long)*tide_options_at(&config->options, facts), facts->name);
 }
 
 bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err) {
@@ -211,15 +233,11 @@ static void place_partition_columns(struct tide_spec *spec, const char *dataset,
                  dataset, dataset);
 }
 
-struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, const struct tide_config *config,
-                                    struct tide_err *err) {
+struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   struct tide_spec *spec = tide_err_is_set(err) ? NULL : tide_alloc_zero(1, sizeof *spec, err);
   if (spec == NULL)
     return NULL;
   spec->refs = 1;
-  spec->segment_rows = config->segment_rows;
-  spec->zstd_level = (int)config->zstd_level;
-  spec->autoflush = config->autoflush != 0;
   size_t cap = 0;
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err, "SELECT name, type, not_null, partition_at FROM " TIDE_TABLE("column") " ORDER BY ordinal LIMIT %d",
@@ -238,179 +256,7 @@ struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, const 
   return spec;
 }
 
-/* ---- partitions ---- */
-
-int64_t tide_catalog_partition_find(sqlite3 *db, struct tide_names names, const char *text, size_t size,
-                                    struct tide_err *err) {
-  int64_t id = 0;
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "SELECT id FROM " TIDE_TABLE("partition") " WHERE name = ?1",
-                                         names.schema, names.dataset);
-  if (stmt != NULL)
-    sqlite3_bind_text64(stmt, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
-  if (tide_stmt_row(stmt, err))
-    id = sqlite3_column_int64(stmt, 0);
-  sqlite3_finalize(stmt);
-  return id;
-}
-
-int64_t tide_catalog_partition_add(sqlite3 *db, struct tide_names names, const char *text, size_t size,
-                                   struct tide_err *err) {
-  int64_t id = tide_catalog_partition_find(db, names, text, size, err);
-  if (id != 0 || tide_err_is_set(err))
-    return id;
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("partition") "(name) VALUES(?1)",
-                                         names.schema, names.dataset);
-  if (stmt != NULL)
-    sqlite3_bind_text64(stmt, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
-  tide_stmt_run(stmt, err);
-  sqlite3_finalize(stmt);
-  return tide_err_is_set(err) ? 0 : sqlite3_last_insert_rowid(db);
-}
-
-sqlite3_stmt *tide_catalog_partition_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err, "SELECT name FROM " TIDE_TABLE("partition") " WHERE id = ?1", names.schema,
-                           names.dataset);
-}
-
-void tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names, int64_t id, struct tide_buf *out,
-                                 struct tide_err *err) {
-  if (tide_err_is_set(err))
-    return;
-  sqlite3_bind_int64(stmt, 1, id);
-  if (tide_stmt_row(stmt, err)) {
-    const void *text = sqlite3_column_text(stmt, 0);
-    tide_buf_put(out, text, (size_t)sqlite3_column_bytes(stmt, 0), err);
-    sqlite3_reset(stmt);
-  } else {
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition has no partition %lld", names.dataset,
-                 names.dataset, (long long)id);
-  }
-}
-
-sqlite3_stmt *tide_catalog_partitions_above(sqlite3 *db, struct tide_names names, int64_t since, struct tide_err *err) {
-  return tide_stmt_prepare(db, err,
-                           "SELECT id, name, written, deleted, last_since FROM " TIDE_TABLE(
-                               "partition") " WHERE last_since > %lld ORDER BY last_since",
-                           names.schema, names.dataset, (long long)since);
-}
-
-sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(
-      db, err, "SELECT id, name, written, deleted, last_since FROM " TIDE_TABLE("partition") " WHERE id = ?1",
-      names.schema, names.dataset);
-}
-
-bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
-                                struct tide_err *err) {
-  if (!tide_stmt_row(stmt, err))
-    return false;
-  struct tide_partition_row row = {.id = sqlite3_column_int64(stmt, 0),
-                                   .text = (const char *)sqlite3_column_text(stmt, 1),
-                                   .written = sqlite3_column_int64(stmt, 2),
-                                   .deleted = sqlite3_column_int64(stmt, 3),
-                                   .last_since = sqlite3_column_int64(stmt, 4)};
-  row.text_size = (size_t)sqlite3_column_bytes(stmt, 1);
-  if (!tide_catalog_is_count(row.written) || !tide_catalog_is_count(row.deleted) ||
-      !tide_catalog_is_count(row.last_since)) {
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition row (id %lld) contradicts itself", names.dataset,
-                 names.dataset, (long long)row.id);
-    return false;
-  }
-  *ret_row = row;
-  return true;
-}
-
-/* ---- segments ---- */
-
-sqlite3_stmt *tide_catalog_segments_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(
-      db, err,
-      "SELECT partition, last_since, first_since, rows, deleted, chunk, raw_bytes, meta"
-      " FROM " TIDE_TABLE("segment") " WHERE partition = ?1 AND last_since > ?2 ORDER BY last_since",
-      names.schema, names.dataset);
-}
-
-void tide_catalog_segments_seek(sqlite3_stmt *stmt, int64_t partition, int64_t since) {
-  sqlite3_reset(stmt);
-  sqlite3_bind_int64(stmt, 1, partition);
-  sqlite3_bind_int64(stmt, 2, since);
-}
-
-static bool segment_is_plausible(const struct tide_segment_row *row) {
-  return row->first_since >= 1 && row->first_since <= row->last_since && row->rows >= 1 &&
-         row->rows <= TIDE_SPEC_SEGMENT_ROWS_MAX && row->rows - 1 <= row->last_since - row->first_since &&
-         row->deleted >= 0 && row->deleted <= row->rows && row->chunk >= 1 && tide_catalog_is_count(row->chunk) &&
-         tide_catalog_is_count(row->raw_bytes);
-}
-
-bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_names names, struct tide_segment_row *ret_row,
-                                struct tide_err *err) {
-  if (!tide_stmt_row(stmt, err))
-    return false;
-  struct tide_segment_row row = {.partition = sqlite3_column_int64(stmt, 0),
-                                 .last_since = sqlite3_column_int64(stmt, 1),
-                                 .first_since = sqlite3_column_int64(stmt, 2),
-                                 .rows = sqlite3_column_int64(stmt, 3),
-                                 .deleted = sqlite3_column_int64(stmt, 4),
-                                 .chunk = sqlite3_column_int64(stmt, 5),
-                                 .raw_bytes = sqlite3_column_int64(stmt, 6),
-                                 .meta = sqlite3_column_blob(stmt, 7)};
-  row.meta_size = (size_t)sqlite3_column_bytes(stmt, 7);
-  if (!segment_is_plausible(&row)) {
-    tide_err_set(err, SQLITE_CORRUPT_VTAB,
-                 "dataset %s: %s_segment row (partition %lld, last_since %lld) contradicts itself", names.dataset,
-                 names.dataset, (long long)row.partition, (long long)row.last_since);
-    return false;
-  }
-  *ret_row = row;
-  return true;
-}
-
-sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, const char *partition,
-                                        struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err,
-      "SELECT p.name, s.first_since, s.last_since, s.rows, s.deleted, s.revision, s.raw_bytes, s.stored_bytes"
-      " FROM " TIDE_TABLE("partition") " p JOIN " TIDE_TABLE(
-          "segment") " s ON s.partition = p.id"
-                     " WHERE ?1 IS NULL OR p.name = ?1 ORDER BY p.id, s.last_since",
-      names.schema, names.dataset, names.schema, names.dataset);
-  if (stmt != NULL)
-    sqlite3_bind_text(stmt, 1, partition, -1, SQLITE_TRANSIENT);
-  return stmt;
-}
-
-void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t partition,
-                                 struct tide_segment_totals *ret_totals, struct tide_err *err) {
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err,
-                        "SELECT count(*), total(raw_bytes), total(stored_bytes), min(first_since) FROM " TIDE_TABLE(
-                            "segment") " WHERE partition = %lld",
-                        names.schema, names.dataset, (long long)partition);
-  struct tide_segment_totals totals = {0};
-  if (tide_stmt_row(stmt, err))
-    totals = (struct tide_segment_totals){.segments = sqlite3_column_int64(stmt, 0),
-                                          .raw_bytes = sqlite3_column_int64(stmt, 1),
-                                          .stored_bytes = sqlite3_column_int64(stmt, 2),
-                                          .first_since = sqlite3_column_int64(stmt, 3)};
-  sqlite3_finalize(stmt);
-  if (!tide_catalog_is_count(totals.raw_bytes) || !tide_catalog_is_count(totals.stored_bytes) || totals.first_since < 0)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_segment rows of partition %lld contradict themselves",
-                 names.dataset, names.dataset, (long long)partition);
-  if (!tide_err_is_set(err))
-    *ret_totals = totals;
-}
-
-void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last,
-                                int64_t n, struct tide_err *err) {
-  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("partition") " SET deleted = deleted + %lld WHERE id = %lld",
-                 names.schema, names.dataset, (long long)n, (long long)partition);
-  if (segment_last != 0)
-    tide_stmt_exec(db, err,
-                   "UPDATE " TIDE_TABLE("segment") " SET deleted = deleted + %lld WHERE partition = %lld"
-                                                   " AND last_since = %lld",
-                   names.schema, names.dataset, (long long)n, (long long)partition, (long long)segment_last);
-}
+/* ---- the connection's transaction ---- */
 
 void tide_catalog_restore_changes(sqlite3 *db, struct tide_names names, int64_t n, struct tide_err *err) {
   tide_stmt_exec(db, err,

@@ -18,24 +18,40 @@ static void store_chunks(sqlite3 *db, struct tide_names names, const struct tide
   sqlite3_finalize(stmt);
 }
 
-void tide_chunks_store(sqlite3 *db, struct tide_names names, int64_t partition, const struct tide_batch *batch,
-                       const struct tide_segment_out *segment, int64_t chunk, struct tide_err *err) {
-  store_chunks(db, names, segment, chunk, err);
+static int64_t newest_at(const struct tide_batch *batch) {
+  int64_t newest = batch->ingested_at[0];
+  for (size_t row = 1; row < batch->rows; row++) {
+    if (batch->ingested_at[row] > newest)
+      newest = batch->ingested_at[row];
+  }
+  return newest;
+}
+
+void tide_chunks_store(sqlite3 *db, struct tide_names names, const struct tide_chunks_place *place,
+                       const struct tide_batch *batch, const struct tide_segment_out *segment, struct tide_err *err) {
+  store_chunks(db, names, segment, place->chunk, err);
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err,
-      "INSERT INTO " TIDE_TABLE(
-          "segment") "(partition, last_since, first_since, rows, chunk, raw_bytes, stored_bytes, meta)"
-                     " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+      "INSERT INTO " TIDE_TABLE("segment") "(partition, last_since, first_since, rows, revision, level,"
+                                           " chunk, chunks, raw_bytes, stored_bytes, newest_at, meta)"
+                                           " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
       names.schema, names.dataset);
   if (stmt != NULL) {
-    sqlite3_bind_int64(stmt, 1, partition);
-    sqlite3_bind_int64(stmt, 2, batch->since[batch->rows - 1]);
-    sqlite3_bind_int64(stmt, 3, batch->since[0]);
-    sqlite3_bind_int64(stmt, 4, (int64_t)batch->rows);
-    sqlite3_bind_int64(stmt, 5, chunk);
-    sqlite3_bind_int64(stmt, 6, (int64_t)segment->raw_bytes);
-    sqlite3_bind_int64(stmt, 7, (int64_t)segment->stored_bytes);
-    sqlite3_bind_blob64(stmt, 8, segment->meta.data, segment->meta.len, SQLITE_STATIC);
+    const int64_t numbers[] = {place->partition,
+                               batch->since[batch->rows - 1],
+                               batch->since[0],
+                               (int64_t)batch->rows,
+                               place->revision,
+                               place->level,
+                               place->chunk,
+                               (int64_t)segment->nchunks,
+                               (int64_t)segment->raw_bytes,
+                               (int64_t)segment->stored_bytes,
+                               newest_at(batch)};
+    const int nnumbers = (int)(sizeof numbers / sizeof *numbers);
+    for (int i = 0; i < nnumbers; i++)
+      sqlite3_bind_int64(stmt, i + 1, numbers[i]);
+    sqlite3_bind_blob64(stmt, nnumbers + 1, segment->meta.data, segment->meta.len, SQLITE_STATIC);
     tide_stmt_run(stmt, err);
   }
   sqlite3_finalize(stmt);

@@ -59,6 +59,10 @@ START_TEST(partition_row_that_cannot_be) {
                                         "written = 5, deleted = 6",
                                         "deleted = -1",
                                         "deleted = 4611686018427387905",
+                                        "pruned = -1",
+                                        "written = 5, deleted = 3, pruned = 3",
+                                        "pruned_upto = -1",
+                                        "pruned_upto = 4611686018427387905",
                                         "last_since = -1",
                                         "last_since = 4611686018427387905"};
   static const char words[] = "dataset logs: logs_partition row (id 1) contradicts itself";
@@ -84,8 +88,7 @@ START_TEST(sums_that_cannot_be) {
              "SELECT written FROM tidemark_dataset");
   db_exec(db, "ROLLBACK");
   static const char *const changes[] = {"raw_bytes = -1000000", "raw_bytes = 4611686018427387904",
-                                        "stored_bytes = -1000000", "stored_bytes = 9223372036854775807",
-                                        "first_since = -1"};
+                                        "stored_bytes = -1000000", "stored_bytes = 9223372036854775807"};
   for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
     db_exec(db, "BEGIN; UPDATE logs_segment SET %s WHERE partition = 1", changes[i]);
     db_refuses(db, SQLITE_CORRUPT, "dataset logs: logs_segment rows of partition 1 contradict themselves",

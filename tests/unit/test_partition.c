@@ -13,7 +13,8 @@ static const char null_text[] = "__HIVE_DEFAULT_PARTITION__";
 
 static struct tide_spec *spec_of(int argc, const char *const *args) {
   struct tide_err err = {0};
-  struct tide_spec *spec = tide_spec_parse(argc, args, &err);
+  struct tide_options options;
+  struct tide_spec *spec = tide_spec_parse(argc, args, &options, &err);
   assert_ok(err);
   return spec;
 }

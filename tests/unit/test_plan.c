@@ -230,7 +230,8 @@ END_TEST
 static struct tide_spec *make_spec(void) {
   static const char *const columns[] = {"a TEXT", "b INTEGER", "partition_by=a"};
   struct tide_err err = {0};
-  struct tide_spec *spec = tide_spec_parse(3, columns, &err);
+  struct tide_options options;
+  struct tide_spec *spec = tide_spec_parse(3, columns, &options, &err);
   assert_ok(err);
   return spec;
 }

@@ -7,8 +7,11 @@
 #include "oom.h"
 #include "unit.h"
 
+static struct tide_options options; /* of the last PARSE */
+
 #define PARSE(err, ...)                                                                                                \
-  tide_spec_parse((int)(sizeof(const char *[]){__VA_ARGS__} / sizeof(char *)), (const char *const[]){__VA_ARGS__}, err)
+  tide_spec_parse((int)(sizeof(const char *[]){__VA_ARGS__} / sizeof(char *)), (const char *const[]){__VA_ARGS__},     \
+                  &options, err)
 
 #define REFUSED(sentence, ...)                                                                                         \
   do {                                                                                                                 \
@@ -42,9 +45,29 @@ START_TEST(columns_and_defaults) {
     ck_assert_int_eq(spec->columns[i].partition_at, -1);
   }
   ck_assert_uint_eq(spec->npartition, 0);
-  ck_assert_int_eq(spec->segment_rows, 65536);
-  ck_assert_int_eq(spec->zstd_level, 3);
-  ck_assert(spec->autoflush);
+  ck_assert_int_eq(options.segment_rows, 65536);
+  ck_assert_int_eq(options.zstd_level, 3);
+  ck_assert_int_eq(options.autoflush, 1);
+  tide_spec_unref(spec);
+}
+END_TEST
+
+START_TEST(retention_options) {
+  struct tide_err err = {0};
+  struct tide_spec *spec = PARSE(&err, "retention_by = T", "retention_age='90 days'", "RETENTION_ROWS=1000000",
+                                 "retention_bytes = '123456789012'", "a", "t TIMESTAMP_US");
+  assert_ok(err);
+  ck_assert_int_eq(options.retention_age, INT64_C(90) * 86400 * 1000);
+  ck_assert_int_eq(options.retention_rows, 1000000);
+  ck_assert_int_eq(options.retention_bytes, INT64_C(123456789012));
+  ck_assert_int_eq(options.retention_by, 1);
+  tide_spec_unref(spec);
+  spec = PARSE(&err, "a TIMESTAMP_S", "retention_by=NULL", "retention_age=null", "retention_rows=0");
+  assert_ok(err);
+  ck_assert_int_eq(options.retention_age, -1);
+  ck_assert_int_eq(options.retention_rows, 0);
+  ck_assert_int_eq(options.retention_bytes, -1);
+  ck_assert_int_eq(options.retention_by, -1);
   tide_spec_unref(spec);
 }
 END_TEST
@@ -63,9 +86,9 @@ START_TEST(options_are_read) {
   ck_assert_int_eq(spec->columns[1].partition_at, 1);
   ck_assert_int_eq(spec->columns[2].partition_at, 2);
   ck_assert_int_eq(spec->columns[3].partition_at, 0);
-  ck_assert_int_eq(spec->segment_rows, 16);
-  ck_assert_int_eq(spec->zstd_level, 19);
-  ck_assert(!spec->autoflush);
+  ck_assert_int_eq(options.segment_rows, 16);
+  ck_assert_int_eq(options.zstd_level, 19);
+  ck_assert_int_eq(options.autoflush, 0);
   tide_spec_unref(spec);
 }
 END_TEST
@@ -88,7 +111,7 @@ START_TEST(comments_are_blanks) {
   ck_assert_str_eq(spec->columns[0].name, "a");
   ck_assert_int_eq(spec->columns[0].type, TIDE_TYPE_TEXT);
   ck_assert(spec->columns[0].not_null);
-  ck_assert_int_eq(spec->segment_rows, 4096);
+  ck_assert_int_eq(options.segment_rows, 4096);
   tide_spec_unref(spec);
 }
 END_TEST
@@ -156,8 +179,9 @@ START_TEST(names_differ_by_case_beyond_ascii) {
 END_TEST
 
 START_TEST(bad_options_are_refused) {
-  REFUSED("unknown option \"segmnt_rows\": expected partition_by, segment_rows, zstd_level or autoflush", "x",
-          "segmnt_rows=16");
+  REFUSED("unknown option \"segmnt_rows\": expected partition_by, segment_rows, zstd_level, autoflush, "
+          "retention_age, retention_rows, retention_bytes or retention_by",
+          "x", "segmnt_rows=16");
   REFUSED("segment_rows is \"15\": expected an integer from 16 to 1048576", "x", "segment_rows=15");
   REFUSED("segment_rows is \"1048577\": expected an integer from 16 to 1048576", "x", "segment_rows=1048577");
   REFUSED("segment_rows is \"99999999999999999999\": expected an integer from 16 to 1048576", "x",
@@ -169,11 +193,23 @@ START_TEST(bad_options_are_refused) {
   REFUSED("zstd_level is \"20\": expected an integer from 1 to 19", "x", "zstd_level='20'");
   REFUSED("zstd_level is \"fast\": expected an integer from 1 to 19", "x", "zstd_level=fast");
   REFUSED("autoflush is \"2\": expected an integer from 0 to 1", "x", "autoflush=2");
+  REFUSED("retention_rows is \"-1\": expected an integer from 0 on, or NULL for no limit", "x", "retention_rows=-1");
+  REFUSED("retention_bytes is \"1 MB\": expected an integer from 0 on, or NULL for no limit", "x",
+          "retention_bytes='1 MB'");
+  REFUSED("retention_age is '-1 day', expected a number of seconds or a span such as '90 days', '5 min' or '250 ms', "
+          "not negative",
+          "x", "retention_age='-1 day'");
+  REFUSED("retention_by is \"b\": expected the name of a TIMESTAMP column, or NULL for the time of ingest", "a TEXT",
+          "retention_by=b");
+  REFUSED("retention_by is \"a\": expected the name of a TIMESTAMP column, or NULL for the time of ingest",
+          "retention_by=a", "a INTEGER");
+  REFUSED("segment_rows is \"NULL\": expected an integer from 16 to 1048576", "x", "segment_rows='NULL'");
+  REFUSED("segment_rows is a NULL value: expected an integer from 16 to 1048576", "x", "segment_rows=NULL");
   REFUSED("option autoflush is given twice", "x", "autoflush=1", "AUTOFLUSH=1");
   REFUSED("option partition_by is given twice", "x TEXT", "partition_by=x", "partition_by=x");
   REFUSED("no column: expected at least one, such as tidemark(body TEXT)", "autoflush=1");
   struct tide_err err = {0};
-  ck_assert_ptr_null(tide_spec_parse(0, NULL, &err));
+  ck_assert_ptr_null(tide_spec_parse(0, NULL, &options, &err));
   ck_assert_str_eq(err.msg, "no column: expected at least one, such as tidemark(body TEXT)");
 }
 END_TEST
@@ -210,11 +246,11 @@ START_TEST(columns_have_a_limit) {
     args[i] = names[i];
   }
   struct tide_err err = {0};
-  struct tide_spec *spec = tide_spec_parse(TIDE_SPEC_COLUMNS_MAX, args, &err);
+  struct tide_spec *spec = tide_spec_parse(TIDE_SPEC_COLUMNS_MAX, args, &options, &err);
   assert_ok(err);
   ck_assert_uint_eq(spec->ncolumns, 1990);
   tide_spec_unref(spec);
-  ck_assert_ptr_null(tide_spec_parse(TIDE_SPEC_COLUMNS_MAX + 1, args, &err));
+  ck_assert_ptr_null(tide_spec_parse(TIDE_SPEC_COLUMNS_MAX + 1, args, &options, &err));
   ck_assert_str_eq(err.msg, "more than 1990 columns");
 }
 END_TEST
@@ -302,6 +338,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {columns_and_defaults,
+                                retention_options,
                                 options_are_read,
                                 partition_by_may_come_first_and_be_one_name,
                                 comments_are_blanks,

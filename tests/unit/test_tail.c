@@ -27,7 +27,8 @@ static sqlite3 *open_db(void) {
 static struct tide_spec *make_spec(void) {
   static const char *const columns[] = {"a TEXT", "p TEXT", "b", "partition_by=p"};
   struct tide_err err = {0};
-  struct tide_spec *spec = tide_spec_parse(4, columns, &err);
+  struct tide_options options;
+  struct tide_spec *spec = tide_spec_parse(4, columns, &options, &err);
   assert_ok(err);
   return spec;
 }
@@ -190,7 +191,8 @@ START_TEST(columns_that_came_later_read_null) {
   static const char *const more[] = {"a TEXT", "p TEXT", "b", "c INTEGER", "partition_by=p"};
   struct tide_err err = {0};
   struct tide_batch batch = {0};
-  struct tide_spec *spec = tide_spec_parse(5, more, &err);
+  struct tide_options options;
+  struct tide_spec *spec = tide_spec_parse(5, more, &options, &err);
   sqlite3 *db = open_db();
   assert_ok(err);
   tide_batch_init(&batch, spec->ncolumns, &err);

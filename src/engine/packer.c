@@ -1,0 +1,70 @@
+#include "engine/packer.h"
+
+#include "base/mem.h"
+#include "segment/segment.h"
+#include "store/chunks.h"
+
+int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_t partition, int64_t level,
+                     int64_t revision, struct tide_err *err) {
+  struct tide_config config = {0};
+  *packer = (struct tide_packer){.ds = ds, .partition = partition, .level = level, .revision = revision};
+  packer->values = tide_alloc_zero(ds->spec->ncolumns, sizeof *packer->values, err);
+  if (packer->values == NULL || tide_batch_init(&packer->batch, ds->spec->ncolumns, err) != 0)
+    return err->rc;
+  /* read anew, for the handle's is older than the last seal */
+  tide_catalog_config(ds->conn->db, tide_dataset_names(ds), &config, err);
+  packer->next_chunk = config.next_chunk;
+  return err->rc;
+}
+
+static void write_segment(struct tide_packer *packer, struct tide_err *err) {
+  struct tide_segment_out out = {0};
+  struct tide_dataset *ds = packer->ds;
+  if (packer->batch.rows == 0 || tide_err_is_set(err))
+    return;
+  const struct tide_chunks_place place = {.partition = packer->partition,
+                                          .chunk = packer->next_chunk,
+                                          .revision = packer->revision,
+                                          .level = packer->level};
+  if (tide_segment_write(ds->spec, &packer->batch, (int)packer->level, &out, err) == 0)
+    tide_chunks_store(ds->conn->db, tide_dataset_names(ds), &place, &packer->batch, &out, err);
+  if (!tide_err_is_set(err)) {
+    packer->next_chunk += (int64_t)out.nchunks;
+    packer->segments++;
+    packer->rows += (int64_t)packer->batch.rows;
+    packer->stored_bytes += (int64_t)out.stored_bytes;
+  }
+  tide_segment_out_clear(&out);
+  tide_batch_reset(&packer->batch);
+}
+
+static bool is_full(const struct tide_packer *packer) {
+  return (int64_t)packer->batch.rows >= packer->ds->config.options.segment_rows ||
+         packer->batch.raw_bytes >= TIDE_PACKER_SEGMENT_BYTES;
+}
+
+void tide_packer_add(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t first,
+                     size_t end, struct tide_err *err) {
+  for (size_t row = first; row < end && !tide_err_is_set(err); row++) {
+    if (!live[row])
+      continue;
+    for (size_t i = 0; i < rows->ncolumns; i++)
+      packer->values[i] = tide_vec_get(&rows->columns[i], row);
+    tide_batch_append(&packer->batch, rows->since[row], rows->ingested_at[row], packer->values, err);
+    if (is_full(packer))
+      write_segment(packer, err);
+  }
+}
+
+void tide_packer_finish(struct tide_packer *packer, struct tide_err *err) {
+  write_segment(packer, err);
+  if (tide_err_is_set(err))
+    return;
+  packer->ds->config.next_chunk = packer->next_chunk;
+  packer->ds->config.seals++;
+}
+
+void tide_packer_clear(struct tide_packer *packer) {
+  tide_batch_clear(&packer->batch);
+  tide_free(packer->values);
+}

@@ -1,0 +1,37 @@
+/* Packs rows of one partition, ascending in since, into segments of the dataset's size. Sealing and compaction share
+ * it. Life: init, add any number of times, finish, clear at any time. */
+#ifndef TIDE_ENGINE_PACKER_H
+#define TIDE_ENGINE_PACKER_H
+
+#include "engine/dataset.h"
+#include "model/batch.h"
+
+enum { TIDE_PACKER_SEGMENT_BYTES = 8 << 20 }; /* a segment with more raw bytes is full, as one with segment_rows rows */
+
+struct tide_packer {
+  struct tide_dataset *ds;
+  int64_t partition;
+  int64_t level;    /* zstd's */
+  int64_t revision; /* of the segments made */
+  int64_t next_chunk;
+  struct tide_batch batch; /* rows of the next segment */
+  struct tide_val *values;
+  int64_t segments; /* made so far, as the next two */
+  int64_t rows;
+  int64_t stored_bytes;
+};
+
+/* A write transaction is open. On failure only clear is left. */
+int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_t partition, int64_t level,
+                     int64_t revision, struct tide_err *err);
+
+/* Adds the rows first to end - 1 of a batch whose live[row] is not 0 (all columns but the partition's decoded). */
+void tide_packer_add(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t first,
+                     size_t end, struct tide_err *err);
+
+/* Writes what is left; then the handle's config has the next chunk's number and one more seal, which the caller
+ * stores (tide_catalog_store_counters). */
+void tide_packer_finish(struct tide_packer *packer, struct tide_err *err);
+void tide_packer_clear(struct tide_packer *packer);
+
+#endif

@@ -1,0 +1,104 @@
+#include "store/catalog_partition.h"
+
+#include "base/stmt.h"
+#include "store/catalog.h"
+
+int64_t tide_catalog_partition_find(sqlite3 *db, struct tide_names names, const char *text, size_t size,
+                                    struct tide_err *err) {
+  int64_t id = 0;
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "SELECT id FROM " TIDE_TABLE("partition") " WHERE name = ?1",
+                                         names.schema, names.dataset);
+  if (stmt != NULL)
+    sqlite3_bind_text64(stmt, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
+  if (tide_stmt_row(stmt, err))
+    id = sqlite3_column_int64(stmt, 0);
+  sqlite3_finalize(stmt);
+  return id;
+}
+
+int64_t tide_catalog_partition_add(sqlite3 *db, struct tide_names names, const char *text, size_t size,
+                                   struct tide_err *err) {
+  int64_t id = tide_catalog_partition_find(db, names, text, size, err);
+  if (id != 0 || tide_err_is_set(err))
+    return id;
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("partition") "(name) VALUES(?1)",
+                                         names.schema, names.dataset);
+  if (stmt != NULL)
+    sqlite3_bind_text64(stmt, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
+  tide_stmt_run(stmt, err);
+  sqlite3_finalize(stmt);
+  return tide_err_is_set(err) ? 0 : sqlite3_last_insert_rowid(db);
+}
+
+#define PARTITION_COLUMNS "SELECT id, name, written, deleted, pruned, pruned_upto, last_since FROM "
+
+sqlite3_stmt *tide_catalog_partitions_above(sqlite3 *db, struct tide_names names, int64_t since, struct tide_err *err) {
+  return tide_stmt_prepare(db, err,
+                           PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE last_since > %lld ORDER BY last_since",
+                           names.schema, names.dataset, (long long)since);
+}
+
+sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_prepare(db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE id = ?1", names.schema,
+                           names.dataset);
+}
+
+sqlite3_stmt *tide_catalog_partition_after(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_prepare(db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE id > ?1 ORDER BY id LIMIT 1",
+                           names.schema, names.dataset);
+}
+
+bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
+                                struct tide_err *err) {
+  if (!tide_stmt_row(stmt, err))
+    return false;
+  struct tide_partition_row row = {.id = sqlite3_column_int64(stmt, 0),
+                                   .text = (const char *)sqlite3_column_text(stmt, 1),
+                                   .written = sqlite3_column_int64(stmt, 2),
+                                   .deleted = sqlite3_column_int64(stmt, 3),
+                                   .pruned = sqlite3_column_int64(stmt, 4),
+                                   .pruned_upto = sqlite3_column_int64(stmt, 5),
+                                   .last_since = sqlite3_column_int64(stmt, 6)};
+  row.text_size = (size_t)sqlite3_column_bytes(stmt, 1);
+  if (!tide_catalog_is_count(row.written) || !tide_catalog_is_count(row.deleted) ||
+      !tide_catalog_is_count(row.pruned) || !tide_catalog_is_count(row.pruned_upto) ||
+      !tide_catalog_is_count(row.last_since)) {
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition row (id %lld) contradicts itself", names.dataset,
+                 names.dataset, (long long)row.id);
+    return false;
+  }
+  *ret_row = row;
+  return true;
+}
+
+int64_t tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names, int64_t id, struct tide_buf *out,
+                                    struct tide_err *err) {
+  struct tide_partition_row row;
+  if (tide_err_is_set(err))
+    return 0;
+  sqlite3_bind_int64(stmt, 1, id);
+  if (!tide_catalog_partition_row(stmt, names, &row, err)) {
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition has no partition %lld", names.dataset,
+                 names.dataset, (long long)id);
+    return 0;
+  }
+  tide_buf_put(out, row.text, row.text_size, err);
+  sqlite3_reset(stmt);
+  return row.pruned_upto;
+}
+
+int64_t tide_catalog_partition_pruned_upto(sqlite3 *db, struct tide_names names, int64_t id, struct tide_err *err) {
+  return tide_stmt_int(db, 0, err, "SELECT pruned_upto FROM " TIDE_TABLE("partition") " WHERE id = %lld", names.schema,
+                       names.dataset, (long long)id);
+}
+
+void tide_catalog_partition_change(sqlite3 *db, struct tide_names names, int64_t partition,
+                                   const struct tide_partition_change *change, struct tide_err *err) {
+  tide_stmt_exec(
+      db, err,
+      "UPDATE " TIDE_TABLE("partition") " SET written = written + %lld, pruned = pruned + %lld,"
+                                        " pruned_upto = max(pruned_upto, %lld), last_since = max(last_since, %lld)"
+                                        " WHERE id = %lld",
+      names.schema, names.dataset, (long long)change->written, (long long)change->pruned,
+      (long long)change->pruned_upto, (long long)change->last_since, (long long)partition);
+}

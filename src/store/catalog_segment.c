@@ -1,0 +1,118 @@
+#include "store/catalog_segment.h"
+
+#include "base/stmt.h"
+#include "store/catalog.h"
+
+sqlite3_stmt *tide_catalog_segments_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_prepare(
+      db, err,
+      "SELECT partition, last_since, first_since, rows, deleted, pruned, revision, level, chunk, chunks, raw_bytes,"
+      " stored_bytes, newest_at, meta"
+      " FROM " TIDE_TABLE("segment") " WHERE partition = ?1 AND last_since > ?2 ORDER BY last_since",
+      names.schema, names.dataset);
+}
+
+void tide_catalog_segments_seek(sqlite3_stmt *stmt, int64_t partition, int64_t since) {
+  sqlite3_reset(stmt);
+  sqlite3_bind_int64(stmt, 1, partition);
+  sqlite3_bind_int64(stmt, 2, since);
+}
+
+static bool segment_is_plausible(const struct tide_segment_row *row) {
+  return row->first_since >= 1 && row->first_since <= row->last_since && row->rows >= 1 &&
+         row->rows <= TIDE_OPTIONS_SEGMENT_ROWS_MAX && row->rows - 1 <= row->last_since - row->first_since &&
+         row->deleted >= 0 && row->deleted <= row->rows && row->pruned >= 0 &&
+         row->pruned <= row->rows - row->deleted && tide_catalog_is_count(row->revision) && row->chunk >= 1 &&
+         tide_catalog_is_count(row->chunk) && row->chunks >= 1 && row->chunks <= TIDE_SPEC_COLUMNS_MAX + 2 &&
+         tide_catalog_is_count(row->raw_bytes) && tide_catalog_is_count(row->stored_bytes);
+}
+
+bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_names names, struct tide_segment_row *ret_row,
+                                struct tide_err *err) {
+  if (!tide_stmt_row(stmt, err))
+    return false;
+  struct tide_segment_row row = {.partition = sqlite3_column_int64(stmt, 0),
+                                 .last_since = sqlite3_column_int64(stmt, 1),
+                                 .first_since = sqlite3_column_int64(stmt, 2),
+                                 .rows = sqlite3_column_int64(stmt, 3),
+                                 .deleted = sqlite3_column_int64(stmt, 4),
+                                 .pruned = sqlite3_column_int64(stmt, 5),
+                                 .revision = sqlite3_column_int64(stmt, 6),
+                                 .level = sqlite3_column_int64(stmt, 7),
+                                 .chunk = sqlite3_column_int64(stmt, 8),
+                                 .chunks = sqlite3_column_int64(stmt, 9),
+                                 .raw_bytes = sqlite3_column_int64(stmt, 10),
+                                 .stored_bytes = sqlite3_column_int64(stmt, 11),
+                                 .newest_at = sqlite3_column_int64(stmt, 12),
+                                 .meta = sqlite3_column_blob(stmt, 13)};
+  row.meta_size = (size_t)sqlite3_column_bytes(stmt, 13);
+  if (!segment_is_plausible(&row)) {
+    tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                 "dataset %s: %s_segment row (partition %lld, last_since %lld) contradicts itself", names.dataset,
+                 names.dataset, (long long)row.partition, (long long)row.last_since);
+    return false;
+  }
+  *ret_row = row;
+  return true;
+}
+
+void tide_catalog_segment_drop(sqlite3 *db, struct tide_names names, const struct tide_segment_row *row,
+                               struct tide_err *err) {
+  tide_stmt_exec(db, err, "DELETE FROM " TIDE_TABLE("chunk") " WHERE id >= %lld AND id < %lld", names.schema,
+                 names.dataset, (long long)row->chunk, (long long)(row->chunk + row->chunks));
+  tide_stmt_exec(db, err, "DELETE FROM " TIDE_TABLE("segment") " WHERE partition = %lld AND last_since = %lld",
+                 names.schema, names.dataset, (long long)row->partition, (long long)row->last_since);
+}
+
+void tide_catalog_segment_count_pruned(sqlite3 *db, struct tide_names names, const struct tide_segment_row *row,
+                                       int64_t n, struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "UPDATE " TIDE_TABLE("segment") " SET pruned = pruned + %lld WHERE partition = %lld"
+                                                 " AND last_since = %lld",
+                 names.schema, names.dataset, (long long)n, (long long)row->partition, (long long)row->last_since);
+}
+
+sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, const char *partition,
+                                        struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT p.name, s.first_since, s.last_since, s.rows, s.deleted, s.revision, s.raw_bytes, s.stored_bytes,"
+      " s.pruned, s.level, s.newest_at"
+      " FROM " TIDE_TABLE("partition") " p JOIN " TIDE_TABLE(
+          "segment") " s ON s.partition = p.id"
+                     " WHERE ?1 IS NULL OR p.name = ?1 ORDER BY p.id, s.last_since",
+      names.schema, names.dataset, names.schema, names.dataset);
+  if (stmt != NULL)
+    sqlite3_bind_text(stmt, 1, partition, -1, SQLITE_TRANSIENT);
+  return stmt;
+}
+
+void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t partition,
+                                 struct tide_segment_totals *ret_totals, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT count(*), total(raw_bytes), total(stored_bytes) FROM " TIDE_TABLE("segment") " WHERE partition = %lld",
+      names.schema, names.dataset, (long long)partition);
+  struct tide_segment_totals totals = {0};
+  if (tide_stmt_row(stmt, err))
+    totals = (struct tide_segment_totals){.segments = sqlite3_column_int64(stmt, 0),
+                                          .raw_bytes = sqlite3_column_int64(stmt, 1),
+                                          .stored_bytes = sqlite3_column_int64(stmt, 2)};
+  sqlite3_finalize(stmt);
+  if (!tide_catalog_is_count(totals.raw_bytes) || !tide_catalog_is_count(totals.stored_bytes))
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_segment rows of partition %lld contradict themselves",
+                 names.dataset, names.dataset, (long long)partition);
+  if (!tide_err_is_set(err))
+    *ret_totals = totals;
+}
+
+void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last,
+                                int64_t n, struct tide_err *err) {
+  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("partition") " SET deleted = deleted + %lld WHERE id = %lld",
+                 names.schema, names.dataset, (long long)n, (long long)partition);
+  if (segment_last != 0)
+    tide_stmt_exec(db, err,
+                   "UPDATE " TIDE_TABLE("segment") " SET deleted = deleted + %lld WHERE partition = %lld"
+                                                   " AND last_since = %lld",
+                   names.schema, names.dataset, (long long)n, (long long)partition, (long long)segment_last);
+}
