@@ -1,0 +1,61 @@
+#include "base/mem.h"
+#include "engine/seal.h"
+#include "function_call.h"
+#include "glue.h"
+#include "store/durable.h"
+
+#ifndef TIDEMARK_VERSION
+#define TIDEMARK_VERSION "0.0.0"
+#endif
+
+/* ---- tidemark_version() ---- */
+
+void tide_function_version(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc;
+  (void)argv;
+  sqlite3_result_text(context, TIDEMARK_VERSION, -1, SQLITE_STATIC);
+}
+
+/* ---- tidemark_flush(dataset) ---- */
+
+static void seal_in_unit(struct tide_dataset *ds, struct tide_seal_result *result, struct tide_err *err) {
+  struct tide_unit unit;
+  sqlite3 *db = ds->conn->db;
+  const int64_t rowid = sqlite3_last_insert_rowid(db);
+  tide_unit_begin(db, ds->schema, "tidemark_flush", &unit, err);
+  if (unit.nested && !tide_err_is_set(err))
+    tide_catalog_join_transaction(db, tide_dataset_names(ds), err);
+  if (!tide_err_is_set(err))
+    tide_seal_all(ds, result, err);
+  tide_unit_end(&unit, err);
+  sqlite3_set_last_insert_rowid(db, rowid);
+  if (tide_err_is_set(err) || !unit.nested)
+    tide_dataset_forget(ds);
+}
+
+static bool has_tail(struct tide_dataset *ds, struct tide_err *err) {
+  sqlite3_stmt *snapshot = tide_read_begin(ds->conn->db, ds->schema, err);
+  if (!tide_err_is_set(err))
+    tide_dataset_refresh(ds, err);
+  sqlite3_finalize(snapshot);
+  return ds->txn.bytes > 0 || ds->tail.count > 0;
+}
+
+void tide_function_flush(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc;
+  struct tide_err err = {0};
+  struct tide_seal_result result = {0};
+  struct tide_buf json = {0};
+  struct tide_dataset *ds = tide_glue_dataset(tide_functions_of(context)->conn, argv[0], &err);
+  if (ds != NULL && has_tail(ds, &err) && !tide_err_is_set(&err))
+    seal_in_unit(ds, &result, &err);
+  if (!tide_err_is_set(&err)) {
+    tide_buf_put_u8(&json, '{', &err);
+    tide_functions_put_text(&json, "dataset", ds->name, &err);
+    tide_buf_printf(&json, &err, ",\"partitions\":%lld,\"segments\":%lld,\"rows\":%lld,\"stored_bytes\":%lld}",
+                    (long long)result.partitions, (long long)result.segments, (long long)result.rows,
+                    (long long)result.stored_bytes);
+  }
+  tide_dataset_release(ds);
+  tide_functions_finish(context, &json, &err);
+}

@@ -1,0 +1,140 @@
+#include <string.h>
+
+#include "base/mem.h"
+#include "function_call.h"
+#include "glue.h"
+#include "sink/runner.h"
+#include "store/durable.h"
+
+/* ---- tidemark_claim(sink, dataset) ---- */
+
+struct claim_call {
+  struct tide_functions *functions;
+  const char *sink;
+  const char *dataset;
+  int64_t found;
+  int64_t open;
+};
+
+static void claim_schema(void *data, const char *schema, struct tide_err *err) {
+  struct claim_call *call = data;
+  struct tide_sink sink;
+  struct tide_runner runner = {
+      .conn = call->functions->conn, .schema = schema, .owner = call->functions->owner, .now = false};
+  const char *wanted_sink = tide_functions_name_in(call->functions->conn, call->sink, schema);
+  const char *dataset = tide_functions_name_in(call->functions->conn, call->dataset, schema);
+  if (wanted_sink == NULL || dataset == NULL)
+    return;
+  sqlite3_stmt *stmt = tide_sink_prepare(call->functions->conn->db, schema, wanted_sink, dataset, err);
+  const bool found = tide_sink_next(stmt, &sink, err);
+  sqlite3_finalize(stmt);
+  if (!found)
+    return;
+  call->found++;
+  if (sink.target != NULL)
+    tide_err_set(err, SQLITE_ERROR, "sink %s has a target: tidemark_export ships its batches", sink.sink);
+  else if (strcmp(sink.state, "active") != 0)
+    tide_err_set(err, SQLITE_ERROR, "sink %s is %s: set its state to active first", sink.sink, sink.state);
+  else
+    call->open += tide_runner_claim(&runner, &sink, err);
+  tide_sink_clear(&sink);
+}
+
+void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc;
+  struct tide_err err = {0};
+  struct claim_call call = {.functions = tide_functions_of(context)};
+  call.sink = (const char *)sqlite3_value_text(argv[0]);
+  call.dataset = (const char *)sqlite3_value_text(argv[1]);
+  tide_durable_check_idle(call.functions->conn->db, "tidemark_claim", &err);
+  if (call.sink == NULL || call.dataset == NULL)
+    tide_err_set(&err, SQLITE_ERROR, "tidemark_claim takes the names of a sink and of its dataset");
+  if (!tide_err_is_set(&err))
+    tide_functions_each_schema(call.functions->conn, claim_schema, &call, &err);
+  if (call.found == 0)
+    tide_err_set(&err, SQLITE_ERROR, "no such sink of dataset %s: %s", call.dataset, call.sink);
+  if (tide_err_is_set(&err))
+    tide_glue_function_error(context, &err);
+  else
+    sqlite3_result_int64(context, call.open);
+}
+
+/* ---- tidemark_ack(batch [, object [, bytes]]) ---- */
+
+struct ack_call {
+  struct tide_functions *functions;
+  int64_t batch;
+  const char *object;
+  int64_t bytes;
+  int64_t found;
+  struct tide_buf *json;
+};
+
+static void ack_schema(void *data, const char *schema, struct tide_err *err) {
+  struct ack_call *call = data;
+  struct tide_batch_row row;
+  struct tide_ack log = {0};
+  struct tide_runner runner = {.conn = call->functions->conn, .schema = schema, .owner = call->functions->owner};
+  sqlite3_stmt *stmt = tide_batch_prepare(call->functions->conn->db, schema, call->batch - 1, NULL, NULL, err);
+  const bool found = tide_batch_next(stmt, &row, err);
+  sqlite3_finalize(stmt);
+  if (!found)
+    return;
+  if (row.batch != call->batch) {
+    tide_batch_row_clear(&row);
+    return;
+  }
+  if (call->found++ > 0)
+    tide_err_set(err, SQLITE_ERROR, "batch %lld is open in several attached databases", (long long)call->batch);
+  else if (row.object != NULL)
+    tide_err_set(err, SQLITE_ERROR,
+                 "batch %lld belongs to sink %s, which has a target: tidemark_export ships and acks it",
+                 (long long)row.batch, row.sink);
+  else
+    tide_runner_ack(&runner, &row, call->object, call->bytes, &log, err);
+  tide_buf_put_u8(call->json, '{', err);
+  tide_functions_put_text(call->json, "sink", row.sink, err);
+  tide_buf_put_u8(call->json, ',', err);
+  tide_functions_put_text(call->json, "partition", row.partition, err);
+  tide_buf_printf(call->json, err, ",\"batch\":%lld,\"since\":%lld,\"until\":%lld,\"rows\":%lld,\"skipped\":%lld}",
+                  (long long)row.batch, (long long)row.since, (long long)row.until, (long long)log.rows,
+                  (long long)log.skipped);
+  tide_batch_row_clear(&row);
+}
+
+/* Without memory for it the second call of a host that makes two is told that the batch is not open, which is true. */
+static void remember_ack(struct tide_functions *functions, int64_t batch, const struct tide_buf *json) {
+  struct tide_err ignored = {0};
+  tide_free(functions->acked_json);
+  functions->acked_json = tide_copy_text((const char *)json->data, json->len, &ignored);
+  functions->acked = functions->acked_json != NULL ? batch : 0;
+}
+
+void tide_function_ack(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  struct tide_err err = {0};
+  struct tide_buf json = {0};
+  struct ack_call call = {
+      .functions = tide_functions_of(context), .batch = sqlite3_value_int64(argv[0]), .json = &json};
+  tide_durable_check_idle(call.functions->conn->db, "tidemark_ack", &err);
+  if (sqlite3_value_numeric_type(argv[0]) != SQLITE_INTEGER || call.batch < 1)
+    tide_err_set(&err, SQLITE_ERROR, "tidemark_ack takes the number of an open batch");
+  if (argc > 1)
+    call.object = (const char *)sqlite3_value_text(argv[1]);
+  if (argc > 2 && sqlite3_value_type(argv[2]) != SQLITE_NULL) {
+    call.bytes = sqlite3_value_int64(argv[2]);
+    if (sqlite3_value_numeric_type(argv[2]) != SQLITE_INTEGER || call.bytes < 0)
+      tide_err_set(&err, SQLITE_ERROR, "tidemark_ack: bytes is a number of 0 or more");
+  }
+  if (!tide_err_is_set(&err))
+    tide_functions_each_schema(call.functions->conn, ack_schema, &call, &err);
+  if (call.found == 0 && !tide_err_is_set(&err) && call.functions->acked == call.batch)
+    tide_buf_put_string(&json, call.functions->acked_json, &err);
+  else if (call.found == 0)
+    tide_err_set(
+        &err, SQLITE_ERROR,
+        "batch %lld is not open: it was acked, given up, or taken over under another number (see tidemark_batch)",
+        (long long)call.batch);
+  else if (!tide_err_is_set(&err))
+    remember_ack(call.functions, call.batch, &json);
+  tide_functions_finish(context, &json, &err);
+}
