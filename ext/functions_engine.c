@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "engine/seal.h"
+#include "engine/work.h"
 #include "function_call.h"
 #include "glue.h"
 #include "store/durable.h"
@@ -18,19 +19,12 @@ void tide_function_version(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* ---- tidemark_flush(dataset) ---- */
 
-static void seal_in_unit(struct tide_dataset *ds, struct tide_seal_result *result, struct tide_err *err) {
-  struct tide_unit unit;
-  sqlite3 *db = ds->conn->db;
-  const int64_t rowid = sqlite3_last_insert_rowid(db);
-  tide_unit_begin(db, ds->schema, "tidemark_flush", &unit, err);
-  if (unit.nested && !tide_err_is_set(err))
-    tide_catalog_join_transaction(db, tide_dataset_names(ds), err);
+static void seal_all(struct tide_dataset *ds, struct tide_seal_result *result, struct tide_err *err) {
+  struct tide_work work;
+  tide_work_begin(ds, "tidemark_flush", &work, err);
   if (!tide_err_is_set(err))
     tide_seal_all(ds, result, err);
-  tide_unit_end(&unit, err);
-  sqlite3_set_last_insert_rowid(db, rowid);
-  if (tide_err_is_set(err) || !unit.nested)
-    tide_dataset_forget(ds);
+  tide_work_end(&work, err);
 }
 
 static bool has_tail(struct tide_dataset *ds, struct tide_err *err) {
@@ -48,7 +42,7 @@ void tide_function_flush(sqlite3_context *context, int argc, sqlite3_value **arg
   struct tide_buf json = {0};
   struct tide_dataset *ds = tide_glue_dataset(tide_functions_of(context)->conn, argv[0], &err);
   if (ds != NULL && has_tail(ds, &err) && !tide_err_is_set(&err))
-    seal_in_unit(ds, &result, &err);
+    seal_all(ds, &result, &err);
   if (!tide_err_is_set(&err)) {
     tide_buf_put_u8(&json, '{', &err);
     tide_functions_put_text(&json, "dataset", ds->name, &err);
