@@ -23,7 +23,8 @@ enum {
   LAG_BYTES,
   LAG_OLDEST,
   LAG_STATE,
-  LAG_MAX_ROWS
+  LAG_MAX_ROWS,
+  LAG_MAX_UNTIL
 };
 
 /* Which column a constraint on it narrows, -1: the table has none such. */
@@ -43,7 +44,7 @@ static const struct status_table tables[STATUS_KINDS] = {
     {"stat",
      "CREATE TABLE x(dataset TEXT, partition TEXT, rows INTEGER, written INTEGER, deleted INTEGER, segments INTEGER,"
      " tail_rows INTEGER, raw_bytes INTEGER, stored_bytes INTEGER, first_since INTEGER, last_since INTEGER,"
-     " oldest_at INTEGER, newest_at INTEGER)",
+     " oldest_at INTEGER, newest_at INTEGER, pruned_upto INTEGER HIDDEN)",
      -1, 0, 1},
     {"segment",
      "CREATE TABLE x(dataset TEXT, partition TEXT, first_since INTEGER, last_since INTEGER, rows INTEGER, deleted "
@@ -53,7 +54,7 @@ static const struct status_table tables[STATUS_KINDS] = {
     {"lag",
      "CREATE TABLE x(sink TEXT, dataset TEXT, partition TEXT, since INTEGER, until INTEGER, rows INTEGER, bytes "
      "INTEGER,"
-     " oldest_at INTEGER, state TEXT, max_rows INTEGER HIDDEN)",
+     " oldest_at INTEGER, state TEXT, max_rows INTEGER HIDDEN, max_until INTEGER HIDDEN)",
      LAG_SINK, LAG_DATASET, LAG_PARTITION},
 };
 
@@ -70,6 +71,8 @@ struct status_cursor {
   char *partition; /* asked for; NULL: all */
   int64_t max_rows;
   bool max_rows_given;
+  int64_t max_until;
+  bool max_until_given;
   bool behind_only;        /* lag: partitions with rows to deliver are enough */
   sqlite3_stmt *outer;     /* datasets, or sinks */
   struct tide_sink sink;   /* lag: the sink at hand */
@@ -136,7 +139,7 @@ static int status_disconnect(sqlite3_vtab *base) {
 
 /* ---- planning: idxNum says which arguments come, in this order ---- */
 
-enum { BY_SINK = 1, BY_DATASET = 2, BY_PARTITION = 4, BY_ROWS = 8, BY_MAX_ROWS = 16, BY_KINDS = 5 };
+enum { BY_SINK = 1, BY_DATASET = 2, BY_PARTITION = 4, BY_ROWS = 8, BY_MAX_ROWS = 16, BY_MAX_UNTIL = 32, BY_KINDS = 6 };
 
 static int usable_for(const struct status_table *table, enum status_kind kind, sqlite3_index_info *info, int i) {
   const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
@@ -148,6 +151,8 @@ static int usable_for(const struct status_table *table, enum status_kind kind, s
     return 0;
   if (kind == STATUS_LAG && constraint->iColumn == LAG_MAX_ROWS)
     return BY_MAX_ROWS;
+  if (kind == STATUS_LAG && constraint->iColumn == LAG_MAX_UNTIL)
+    return BY_MAX_UNTIL;
   if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
     return 0;
   if (constraint->iColumn == table->sink_column)
@@ -168,7 +173,7 @@ static int status_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
         continue;
       info->idxNum |= 1 << bit;
       info->aConstraintUsage[i].argvIndex = ++argument;
-      info->aConstraintUsage[i].omit = 1 << bit == BY_MAX_ROWS;
+      info->aConstraintUsage[i].omit = 1 << bit >= BY_MAX_ROWS;
       rows /= 20;
     }
   }
@@ -281,6 +286,19 @@ static int status_close(sqlite3_vtab_cursor *base) {
   return SQLITE_OK;
 }
 
+/* The value of a hidden argument of tidemark_lag. */
+static bool take_limit(sqlite3_value *value, const char *name, int64_t least, int64_t *ret_limit,
+                       struct tide_err *err) {
+  if (sqlite3_value_numeric_type(value) != SQLITE_INTEGER)
+    tide_err_set(err, SQLITE_ERROR, "tidemark_lag: %s is not an integer", name);
+  else if (sqlite3_value_int64(value) < least)
+    tide_err_set(err, SQLITE_ERROR, "tidemark_lag: %s is %lld, expected %lld or more", name,
+                 (long long)sqlite3_value_int64(value), (long long)least);
+  else
+    *ret_limit = sqlite3_value_int64(value);
+  return !tide_err_is_set(err);
+}
+
 static int status_filter(sqlite3_vtab_cursor *base, int idx_num, const char *idx, int argc, sqlite3_value **argv) {
   (void)idx;
   (void)argc;
@@ -292,6 +310,7 @@ static int status_filter(sqlite3_vtab_cursor *base, int idx_num, const char *idx
   leave_all(cursor);
   cursor->behind_only = false;
   cursor->max_rows_given = false;
+  cursor->max_until_given = false;
   bool null_given = false; /* an equality with NULL has no rows */
   for (int bit = 0, i = 0; bit < BY_KINDS; bit++) {
     if ((idx_num & 1 << bit) == 0)
@@ -307,14 +326,11 @@ static int status_filter(sqlite3_vtab_cursor *base, int idx_num, const char *idx
       cursor->partition = tide_copy_text(text, (size_t)sqlite3_value_bytes(value), &err);
     else if (1 << bit == BY_ROWS)
       cursor->behind_only = sqlite3_value_type(value) == SQLITE_INTEGER && sqlite3_value_int64(value) >= 0;
-    else if (1 << bit == BY_MAX_ROWS && sqlite3_value_numeric_type(value) == SQLITE_INTEGER) {
-      cursor->max_rows_given = true;
-      cursor->max_rows = sqlite3_value_int64(value);
-    } else if (1 << bit == BY_MAX_ROWS)
-      tide_err_set(&err, SQLITE_ERROR, "tidemark_lag: max_rows is not an integer");
+    else if (1 << bit == BY_MAX_ROWS)
+      cursor->max_rows_given = take_limit(value, "max_rows", 1, &cursor->max_rows, &err);
+    else if (1 << bit == BY_MAX_UNTIL)
+      cursor->max_until_given = take_limit(value, "max_until", 0, &cursor->max_until, &err);
   }
-  if (cursor->max_rows_given && cursor->max_rows < 1)
-    tide_err_set(&err, SQLITE_ERROR, "tidemark_lag: max_rows is %lld, expected 1 or more", (long long)cursor->max_rows);
   if (null_given || tide_err_is_set(&err))
     return tide_glue_vtab_error(base->pVtab, &err);
   cursor->outer = vtab->kind == STATUS_LAG ? tide_sink_prepare(vtab->conn->db, vtab->schema, sink, dataset, &err)
@@ -400,6 +416,8 @@ static struct tide_val stat_column(struct status_cursor *cursor, int column, str
     return first_row(cursor, 0, column == 9 ? ROW_SINCE : ROW_TIME, err);
   if (column == 12)
     return newest_time(cursor, err);
+  if (column == 13)
+    return tide_val_int(stat->pruned_upto);
   tide_catalog_segment_totals(cursor->ds->conn->db, tide_dataset_names(cursor->ds), stat->partition, &totals, err);
   const int64_t sums[] = {totals.segments, 0, totals.raw_bytes + stat->tail_bytes,
                           totals.stored_bytes + stat->tail_bytes};
@@ -413,13 +431,20 @@ static void segment_column(const struct status_cursor *cursor, int column, sqlit
     sqlite3_result_value(context, sqlite3_column_value(cursor->segments, column - 1));
 }
 
+/* The partition's newest since, or the one asked for below it. */
+static int64_t newest_counted(const struct status_cursor *cursor) {
+  const int64_t newest = cursor->stat.last_since;
+  return cursor->max_until_given && cursor->max_until < newest ? cursor->max_until : newest;
+}
+
 static void know_range(struct status_cursor *cursor, struct tide_err *err) {
   const struct tide_stat *stat = &cursor->stat;
+  const int64_t newest = newest_counted(cursor);
   if (cursor->range_known)
     return;
-  cursor->range = (struct tide_range){.until = stat->last_since};
-  if (cursor->watermark.since < stat->last_since)
-    tide_stats_range(cursor->ds, stat->text, stat->text_size, cursor->watermark.since, stat->last_since,
+  cursor->range = (struct tide_range){.until = newest};
+  if (cursor->watermark.since < newest)
+    tide_stats_range(cursor->ds, stat->text, stat->text_size, cursor->watermark.since, newest,
                      cursor->max_rows_given ? cursor->max_rows : INT64_MAX, &cursor->range, err);
   cursor->range_known = !tide_err_is_set(err);
 }
@@ -427,7 +452,7 @@ static void know_range(struct status_cursor *cursor, struct tide_err *err) {
 static struct tide_val lag_until(struct status_cursor *cursor, struct tide_err *err) {
   if (cursor->max_rows_given)
     know_range(cursor, err);
-  const int64_t until = cursor->max_rows_given ? cursor->range.until : cursor->stat.last_since;
+  const int64_t until = cursor->max_rows_given ? cursor->range.until : newest_counted(cursor);
   return tide_val_int(until > cursor->watermark.since ? until : cursor->watermark.since);
 }
 
@@ -452,8 +477,10 @@ static struct tide_val lag_column(struct status_cursor *cursor, int column, stru
     return first_row(cursor, cursor->watermark.since, ROW_TIME, err);
   case LAG_STATE:
     return tide_val_text(cursor->sink.state, strlen(cursor->sink.state));
-  default:
+  case LAG_MAX_ROWS:
     return cursor->max_rows_given ? tide_val_int(cursor->max_rows) : tide_val_null();
+  default:
+    return cursor->max_until_given ? tide_val_int(cursor->max_until) : tide_val_null();
   }
 }
 

@@ -2,20 +2,23 @@
  * with the columns of the README's reference; triggers keep the rules whoever writes (against mistakes, not against
  * an owner who drops triggers):
  *
- *   export log   ids are SQLite's; rows never change; the last row of a partition stays while the dataset does; a row's
- *                since is the until
- *                before it, or the sink's start; until is above since and not beyond the newest row; a row that crosses
- *                an open batch is
- *                refused, one that equals it ends it; a rewind goes down and has a reason
+ *   export log   ids are SQLite's; rows never change; a row's since is the until before it, or the sink's start; until
+ *                is above since and not beyond the newest row; a row that crosses an open batch is refused, one that
+ *                equals it ends it; a rewind goes down, not below what retention left, and has a reason; its
+ *                generation and its rows (the live ones that it gives back) are filled in; a gap may also be written
+ *                for a sink that was deleted, where the log knows it
+ *                rows go from the oldest on and the last of a partition stays while the dataset does; what went is
+ *                counted in tidemark_export_total, so that sums over both stay what they were
  *   batches      begin at the watermark, one at the most for a sink and partition; what is frozen does not change, and
- *                the start of a sink
- *                does not move away from under one
+ *                the start of a sink does not move away from under one
  *   sinks        a bad row is refused by the virtual table tidemark_guard, which compiles and checks it
  *
  * Beside those: tidemark_registry(dataset), the datasets of this schema (a row there is what makes the log's last
- * rows stay); tidemark_sink_state(sink, dataset, folder, prefix, caught_up, epoch): what registering fixed (the decoded
- * folder, the dataset's name as it was), and a number such that every partition's rows up to it are in the sink's
- * log, so that an idle tick need not look at partitions. */
+ * rows stay); tidemark_sink_state(sink, dataset, folder, prefix, caught_up, epoch, from_first), which keeps a row for
+ * every sink that was ever registered: what registering fixed (the decoded folder, the dataset's name as it was); a
+ * number such that every partition's rows up to it are in the sink's log, so that an idle tick need not look at
+ * partitions; and whether it began with the first row ever and missed none since without a gap, so that its log and
+ * what it has still to do together come to no less than what was written less what was deleted. */
 #ifndef TIDE_STORE_SINKS_H
 #define TIDE_STORE_SINKS_H
 

@@ -206,12 +206,14 @@ START_TEST(rewind_goes_down_and_says_why) {
              LOG(", kind, since, until, reason, generation", ", 'rewind', 2, 0, 'x', 0"));
   db_exec(db, LOG(", kind, since, until, reason", ", 'rewind', 2, 1, 'lost a file'"));
   db_exec(db, LOG_RANGE("1", "4"));
-  db_exec(db, LOG(", kind, since, until, reason, generation", ", 'rewind', 4, 0, 'again', 2"));
+  db_refuses(db, SQLITE_CONSTRAINT, "generation must be",
+             LOG(", kind, since, until, reason, generation", ", 'rewind', 4, 0, 'again', 2"));
+  db_exec(db, LOG(", kind, since, until, reason", ", 'rewind', 4, 0, 'again'"));
   db_refuses(db, SQLITE_CONSTRAINT, "since must be the watermark", LOG_RANGE("1", "4"));
   db_refuses(db, SQLITE_CONSTRAINT, "generation must be", LOG(", since, until, generation", ", 0, 4, 1"));
   db_exec(db, LOG(", since, until, generation", ", 0, 4, 2"));
-  ck_assert_str_eq(log_rows(), "1|source=a|0|batch|0|2|1 2|source=a|1|rewind|2|1|0 3|source=a|1|batch|1|4|1 "
-                               "4|source=a|2|rewind|4|0|0 5|source=a|2|batch|0|4|0");
+  ck_assert_str_eq(log_rows(), "1|source=a|0|batch|0|2|1 2|source=a|1|rewind|2|1|1 3|source=a|1|batch|1|4|1 "
+                               "4|source=a|2|rewind|4|0|3 5|source=a|2|batch|0|4|0");
   assert_text(db, "2|4", "SELECT generation, since FROM tidemark_watermark");
   end();
 }
