@@ -208,3 +208,99 @@ void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch
                  "batch %lld is not open any more: another process has taken it over, or it was given up",
                  (long long)row->batch);
 }
+
+/* ---- gaps ---- */
+
+void tide_exportlog_gap(sqlite3 *db, const char *schema, const struct tide_gap *gap, struct tide_err *err) {
+  if (gap->ends_batch)
+    tide_stmt_exec(db, err, "DELETE FROM \"%w\".tidemark_batch WHERE sink = %Q AND dataset = %Q AND partition = %Q",
+                   schema, gap->sink, gap->dataset, gap->partition);
+  tide_stmt_exec(db, err,
+                 "INSERT INTO \"%w\".tidemark_export_log(sink, dataset, partition, kind, since, until, rows, reason)"
+                 " VALUES(%Q, %Q, %Q, 'gap', %lld, %lld, %lld, %Q)",
+                 schema, gap->sink, gap->dataset, gap->partition, (long long)gap->since, (long long)gap->until,
+                 (long long)gap->rows, gap->reason);
+}
+
+/* ---- rewinds ---- */
+
+bool tide_exportlog_last_rewind(sqlite3 *db, struct tide_names names, const char *sink, const char *partition,
+                                struct tide_rewind_row *ret_row, struct tide_err *err) {
+  struct tide_rewind_row row = {0};
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT generation, since, until, rows, reason FROM \"%w\".tidemark_export_log WHERE kind = 'rewind' AND id ="
+      " (SELECT max(id) FROM \"%w\".tidemark_export_log WHERE sink = %Q AND dataset = %Q AND partition = %Q)",
+      names.schema, names.schema, sink, names.dataset, partition);
+  const bool found = tide_stmt_row(stmt, err);
+  if (found) {
+    row.generation = sqlite3_column_int64(stmt, 0);
+    row.since = sqlite3_column_int64(stmt, 1);
+    row.until = sqlite3_column_int64(stmt, 2);
+    row.rows = sqlite3_column_int64(stmt, 3);
+    const char *reason = (const char *)sqlite3_column_text(stmt, 4);
+    if (reason != NULL)
+      row.reason = tide_copy_string(reason, err);
+    else
+      tide_err_nomem(err); /* a rewind has one */
+  }
+  sqlite3_finalize(stmt);
+  if (!found || tide_err_is_set(err)) {
+    tide_rewind_row_clear(&row);
+    return false;
+  }
+  *ret_row = row;
+  return true;
+}
+
+void tide_rewind_row_clear(struct tide_rewind_row *row) {
+  tide_free(row->reason);
+  *row = (struct tide_rewind_row){0};
+}
+
+void tide_exportlog_rewind(sqlite3 *db, struct tide_names names, const char *sink, const char *partition, int64_t since,
+                           int64_t until, const char *reason, struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "INSERT INTO \"%w\".tidemark_export_log(sink, dataset, partition, kind, since, until, reason)"
+                 " VALUES(%Q, %Q, %Q, 'rewind', %lld, %lld, %Q)",
+                 names.schema, sink, names.dataset, partition, (long long)since, (long long)until, reason);
+}
+
+/* ---- trimming ---- */
+
+/* A newer row of the same sink and partition: without one it is the last. */
+#define IS_SUCCEEDED                                                                                                   \
+  "EXISTS(SELECT 1 FROM \"%w\".tidemark_export_log n WHERE n.sink = e.sink AND n.dataset = e.dataset"                  \
+  " AND n.partition = e.partition AND n.id > e.id)"
+
+/* The id of the last row to go; 0: none. */
+static int64_t trim_upto(sqlite3 *db, struct tide_names names, int64_t before_ms, int64_t max_rows, int64_t *ret_rows,
+                         struct tide_err *err) {
+  int64_t upto = 0;
+  int64_t rows = 0;
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err,
+                                         "SELECT id, committed_at, dataset = %Q AND " IS_SUCCEEDED
+                                         " FROM \"%w\".tidemark_export_log e ORDER BY id",
+                                         names.dataset, names.schema, names.schema);
+  while (rows < max_rows && tide_stmt_row(stmt, err) && sqlite3_column_int64(stmt, 1) < before_ms) {
+    if (sqlite3_column_int(stmt, 2) == 0)
+      continue;
+    upto = sqlite3_column_int64(stmt, 0);
+    rows++;
+  }
+  sqlite3_finalize(stmt);
+  *ret_rows = rows;
+  return upto;
+}
+
+int64_t tide_exportlog_trim(sqlite3 *db, struct tide_names names, int64_t before_ms, int64_t max_rows,
+                            struct tide_err *err) {
+  int64_t rows = 0;
+  const int64_t upto = trim_upto(db, names, before_ms, max_rows, &rows, err);
+  if (upto == 0 || tide_err_is_set(err))
+    return 0;
+  tide_stmt_exec(db, err,
+                 "DELETE FROM \"%w\".tidemark_export_log AS e WHERE id <= %lld AND dataset = %Q AND " IS_SUCCEEDED,
+                 names.schema, (long long)upto, names.dataset, names.schema);
+  return tide_err_is_set(err) ? 0 : rows;
+}

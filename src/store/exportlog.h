@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/sqlite.h"
+#include "store/names.h"
 
 /* ---- watermarks ---- */
 
@@ -101,5 +102,51 @@ struct tide_ack {
  * number by now. */
 void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch_row *row, const struct tide_ack *ack,
                         struct tide_err *err);
+
+/* ---- gaps ---- */
+
+/* Rows that a sink never had and that are gone. */
+struct tide_gap {
+  const char *sink;
+  const char *dataset;
+  const char *partition;
+  int64_t since; /* its watermark */
+  int64_t until; /* the last row removed */
+  int64_t rows;  /* that were there to deliver */
+  const char *reason;
+  bool ends_batch; /* delete the sink's open batch of that partition first */
+};
+
+/* Inserts the log row, also for a sink that is not registered any more as long as its log has the partition. */
+void tide_exportlog_gap(sqlite3 *db, const char *schema, const struct tide_gap *gap, struct tide_err *err);
+
+/* ---- rewinds ---- */
+
+/* The log row of a rewind. reason is owned: tide_rewind_row_clear. */
+struct tide_rewind_row {
+  int64_t generation; /* the one that it began */
+  int64_t since;      /* the watermark that it left */
+  int64_t until;      /* where the sink stands now */
+  int64_t rows;       /* live rows between the two: those it gives back */
+  char *reason;
+};
+
+/* The last log row of that sink and partition when it is a rewind; false when it is another, or there is none. */
+bool tide_exportlog_last_rewind(sqlite3 *db, struct tide_names names, const char *sink, const char *partition,
+                                struct tide_rewind_row *ret_row, struct tide_err *err);
+void tide_rewind_row_clear(struct tide_rewind_row *row);
+
+/* Inserts the log row of a rewind from the watermark to one below it. */
+void tide_exportlog_rewind(sqlite3 *db, struct tide_names names, const char *sink, const char *partition, int64_t since,
+                           int64_t until, const char *reason, struct tide_err *err);
+
+/* ---- trimming ---- */
+
+/* Deletes at most max_rows of a dataset's oldest log rows; the last of each sink and partition stays, and
+ * tidemark_export_total keeps what the others counted. It walks the ids upward and stops at the first row of the log,
+ * whoever's, that was committed at before_ms (since 1970) or later, so that a call costs what it deletes and the rows
+ * that it passes over. Gives how many are gone. */
+int64_t tide_exportlog_trim(sqlite3 *db, struct tide_names names, int64_t before_ms, int64_t max_rows,
+                            struct tide_err *err);
 
 #endif

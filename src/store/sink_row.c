@@ -27,7 +27,7 @@ static char *text_column(sqlite3_stmt *stmt, int column, struct tide_err *err) {
   return tide_copy_text(text, (size_t)sqlite3_column_bytes(stmt, column), err);
 }
 
-static int64_t delay_column(sqlite3_stmt *stmt, int column, struct tide_err *err) {
+int64_t tide_sink_duration(sqlite3_stmt *stmt, int column, const char *what, struct tide_err *err) {
   int64_t ms = -1;
   struct tide_val value = tide_val_null();
   switch (sqlite3_column_type(stmt, column)) {
@@ -43,7 +43,7 @@ static int64_t delay_column(sqlite3_stmt *stmt, int column, struct tide_err *err
     value.p = sqlite3_column_text(stmt, column);
     value = tide_val_text(value.p, (size_t)sqlite3_column_bytes(stmt, column));
   }
-  tide_duration_parse(&value, "max_delay", &ms, err);
+  tide_duration_parse(&value, what, &ms, err);
   return ms;
 }
 
@@ -60,7 +60,7 @@ bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_
   sink.max_rows = sqlite3_column_int64(stmt, ntexts + 1);
   sink.max_bytes = sqlite3_column_int64(stmt, ntexts + 2);
   sink.min_rows = sqlite3_column_int64(stmt, ntexts + 3);
-  sink.max_delay_ms = delay_column(stmt, ntexts + 4, err);
+  sink.max_delay_ms = tide_sink_duration(stmt, ntexts + 4, "max_delay", err);
   sink.caught_up = sqlite3_column_int64(stmt, ntexts + 5);
   sink.epoch = sqlite3_column_int64(stmt, ntexts + 6);
   if (tide_err_is_set(err)) {

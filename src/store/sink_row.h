@@ -35,6 +35,9 @@ sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sin
 bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_err *err);
 void tide_sink_clear(struct tide_sink *sink);
 
+/* A span of time in a column of a sink's row, in ms; -1 for NULL. `what` names it in the error. */
+int64_t tide_sink_duration(sqlite3_stmt *stmt, int column, const char *what, struct tide_err *err);
+
 /* The datasets of a schema (dataset NULL: all), one text column. */
 sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const char *dataset, struct tide_err *err);
 
