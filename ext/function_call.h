@@ -45,5 +45,6 @@ void tide_function_export(sqlite3_context *context, int argc, sqlite3_value **ar
 /* functions_sink.c */
 void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_ack(sqlite3_context *context, int argc, sqlite3_value **argv);
+void tide_function_rewind(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 #endif

@@ -88,7 +88,8 @@ int tide_functions_register(struct tide_conn *conn) {
              {"tidemark_flush", 1, 1, SQLITE_DIRECTONLY, tide_function_flush},
              {"tidemark_export", 0, 4, SQLITE_DIRECTONLY, tide_function_export},
              {"tidemark_claim", 2, 2, SQLITE_DIRECTONLY, tide_function_claim},
-             {"tidemark_ack", 1, 3, SQLITE_DIRECTONLY, tide_function_ack}};
+             {"tidemark_ack", 1, 3, SQLITE_DIRECTONLY, tide_function_ack},
+             {"tidemark_rewind", 5, 5, SQLITE_DIRECTONLY, tide_function_rewind}};
   struct tide_err err = {0};
   struct tide_functions *functions = tide_alloc_zero(1, sizeof *functions, &err);
   char nonce[TIDE_HOST_ID_SIZE];

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "function_call.h"
 #include "glue.h"
+#include "sink/rewind.h"
 #include "sink/runner.h"
 #include "store/durable.h"
 
@@ -136,5 +137,68 @@ void tide_function_ack(sqlite3_context *context, int argc, sqlite3_value **argv)
         (long long)call.batch);
   else if (!tide_err_is_set(&err))
     remember_ack(call.functions, call.batch, &json);
+  tide_functions_finish(context, &json, &err);
+}
+
+/* ---- tidemark_rewind(sink, dataset, partition, since, reason) ---- */
+
+static const char *text_of(sqlite3_value *value) {
+  return sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+}
+
+static void parse_rewind(sqlite3_value **argv, struct tide_rewind *rewind, struct tide_err *err) {
+  *rewind = (struct tide_rewind){.sink = text_of(argv[0]),
+                                 .partition = text_of(argv[2]),
+                                 .since = sqlite3_value_int64(argv[3]),
+                                 .reason = text_of(argv[4])};
+  if (rewind->sink == NULL || rewind->partition == NULL)
+    tide_err_set(err, SQLITE_ERROR,
+                 "tidemark_rewind takes sink, dataset and partition as text ('' for the one partition of a dataset"
+                 " without partition_by), a since and a reason");
+  if (sqlite3_value_numeric_type(argv[3]) != SQLITE_INTEGER || rewind->since < 0)
+    tide_err_set(err, SQLITE_ERROR, "tidemark_rewind: since is a number of 0 or more");
+  if (rewind->reason == NULL || rewind->reason[0] == '\0')
+    tide_err_set(err, SQLITE_ERROR, "tidemark_rewind: say the reason, which the export log keeps");
+}
+
+static void put_rewound(struct tide_buf *json, const struct tide_dataset *ds, const struct tide_rewind *rewind,
+                        const struct tide_rewound *rewound, struct tide_err *err) {
+  const struct tide_rewind_row *row = &rewound->row;
+  tide_buf_put_u8(json, '{', err);
+  tide_functions_put_text(json, "sink", rewind->sink, err);
+  tide_buf_put_u8(json, ',', err);
+  tide_functions_put_text(json, "dataset", ds->name, err);
+  tide_buf_put_u8(json, ',', err);
+  tide_functions_put_text(json, "partition", rewind->partition, err);
+  tide_buf_printf(json, err, ",\"generation\":%lld,\"since\":%lld,\"until\":%lld,\"rows\":%lld,\"stopped\":%s",
+                  (long long)row->generation, (long long)row->since, (long long)row->until, (long long)row->rows,
+                  rewound->stopped ? "true" : "false");
+  if (rewound->stopped)
+    tide_buf_printf(json, err, ",\"note\":\"rows up to %lld are gone: the rewind stopped there\"",
+                    (long long)rewound->pruned_upto);
+  tide_buf_put_u8(json, '}', err);
+}
+
+void tide_function_rewind(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc;
+  struct tide_err err = {0};
+  struct tide_buf json = {0};
+  struct tide_rewind rewind;
+  struct tide_rewound rewound = {0};
+  struct tide_conn *conn = tide_functions_of(context)->conn;
+  parse_rewind(argv, &rewind, &err);
+  struct tide_dataset *ds = tide_err_is_set(&err) ? NULL : tide_glue_dataset(conn, argv[1], &err);
+  if (ds != NULL) {
+    const char *sink = tide_functions_name_in(conn, rewind.sink, ds->schema);
+    if (sink == NULL)
+      tide_err_set(&err, SQLITE_ERROR, "no such sink of dataset %s.%s: %s", ds->schema, ds->name, rewind.sink);
+    rewind.sink = sink;
+  }
+  if (!tide_err_is_set(&err))
+    tide_rewind(ds, &rewind, &rewound, &err);
+  if (!tide_err_is_set(&err))
+    put_rewound(&json, ds, &rewind, &rewound, &err);
+  tide_rewind_row_clear(&rewound.row);
+  tide_dataset_release(ds);
   tide_functions_finish(context, &json, &err);
 }

@@ -76,6 +76,10 @@ void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct t
                      struct tide_err *err) {
   *ret_unit =
       (struct tide_unit){.txn = {.db = db, .schema = schema, .synchronous = -1}, .nested = !sqlite3_get_autocommit(db)};
+  if (!ret_unit->nested && sqlite3_txn_state(db, NULL) == SQLITE_TXN_WRITE) {
+    tide_err_set(err, SQLITE_BUSY, "%s cannot run inside a statement that writes", what); /* COMMIT would say so */
+    return;
+  }
   if (ret_unit->nested) {
     ret_unit->txn.undo = prepare_undo(db, schema, err);
     tide_stmt_exec(db, err, "SAVEPOINT tidemark");

@@ -25,7 +25,7 @@ static sqlite3 *open_db(void) {
   return db;
 }
 
-/* A dataset with rows in segments of two partitions, in the tail, some deleted, and two sinks. */
+/* A dataset with rows in segments of two partitions, in the tail, some deleted, and two sinks, one with a log. */
 static void fill(sqlite3 *db) {
   char sql[512];
   run(db, "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT NOT NULL, n INTEGER, x ANY, partition_by=source,"
@@ -41,6 +41,8 @@ static void fill(sqlite3 *db) {
       " 'n <> 7'); INSERT INTO tidemark_sink(sink, dataset) VALUES('b', 'logs')",
       folder);
   run(db, sql);
+  run(db, "INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows)"
+          " VALUES('b', 'logs', 'source=s0', 0, 20, 10)");
 }
 
 static char *state_of(sqlite3 *db) {
@@ -87,6 +89,7 @@ static const struct statement statements[] = {
      1},
     {"SELECT tidemark_claim('b', 'logs')", 1},
     {"SELECT tidemark_export('a', 'now')", 0},
+    {"SELECT tidemark_rewind('b', 'logs', 'source=s0', 0, 'test')", 1},
     {"ALTER TABLE logs RENAME TO renamed", 1},
     {"DROP TABLE logs", 0},
 };
