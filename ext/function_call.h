@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "engine/dataset.h"
+#include "engine/work.h"
 #include "sink/idle.h"
 
 enum { TIDE_FUNCTIONS_OWNER_SIZE = 200 };
@@ -25,6 +26,9 @@ struct tide_functions *tide_functions_of(sqlite3_context *context);
 /* Appends "name":"text" with the text in JSON's own words; commas are the caller's. */
 void tide_functions_put_text(struct tide_buf *out, const char *name, const char *text, struct tide_err *err);
 
+/* Appends ,"failed":n,"failures":[...] when there are any. */
+void tide_functions_put_failures(struct tide_buf *out, const struct tide_failures *failures, struct tide_err *err);
+
 /* Hands the JSON or the error to SQLite and frees the buffer. */
 void tide_functions_finish(sqlite3_context *context, struct tide_buf *json, const struct tide_err *err);
 
@@ -41,6 +45,10 @@ void tide_function_flush(sqlite3_context *context, int argc, sqlite3_value **arg
 
 /* functions_export.c */
 void tide_function_export(sqlite3_context *context, int argc, sqlite3_value **argv);
+
+/* functions_upkeep.c */
+void tide_function_prune(sqlite3_context *context, int argc, sqlite3_value **argv);
+void tide_function_set(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* functions_sink.c */
 void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **argv);

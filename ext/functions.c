@@ -86,6 +86,8 @@ int tide_functions_register(struct tide_conn *conn) {
     void (*function)(sqlite3_context *, int, sqlite3_value **);
   } all[] = {{"tidemark_version", 0, 0, SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC, tide_function_version},
              {"tidemark_flush", 1, 1, SQLITE_DIRECTONLY, tide_function_flush},
+             {"tidemark_prune", 1, 2, SQLITE_DIRECTONLY, tide_function_prune},
+             {"tidemark_set", 3, 3, SQLITE_DIRECTONLY, tide_function_set},
              {"tidemark_export", 0, 4, SQLITE_DIRECTONLY, tide_function_export},
              {"tidemark_claim", 2, 2, SQLITE_DIRECTONLY, tide_function_claim},
              {"tidemark_ack", 1, 3, SQLITE_DIRECTONLY, tide_function_ack},

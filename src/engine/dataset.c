@@ -112,6 +112,16 @@ struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *sch
   return ds;
 }
 
+/* The one option that means something else. */
+static void check_options(const char *dataset, const struct tide_options *options, const struct tide_spec *spec,
+                          struct tide_err *err) {
+  const int64_t by = options->retention_by;
+  if (by != TIDE_OPTIONS_BY_INGEST &&
+      (by >= (int64_t)spec->ncolumns || !tide_spec_is_timestamp(spec->columns[by].type)))
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: retention_by in %s_config names no TIMESTAMP column", dataset,
+                 dataset);
+}
+
 /* Reads config and spec; a handle of another log of that name is left to those who hold it, and a new one takes its
  * place. */
 static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) {
@@ -125,7 +135,10 @@ static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) 
     ds = fresh;
   }
   struct tide_spec *spec = ds != NULL ? tide_catalog_spec(ds->conn->db, tide_dataset_names(ds), err) : NULL;
-  if (spec == NULL) {
+  if (spec != NULL)
+    check_options(ds->name, &config.options, spec, err);
+  if (tide_err_is_set(err)) {
+    tide_spec_unref(spec);
     tide_dataset_release(ds);
     return NULL;
   }
@@ -209,6 +222,7 @@ static void reload(struct tide_dataset *ds, struct tide_err *err) {
   if (summary.segments_last > config.sealed_since)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: sealed_since in %s_config is %lld, below a segment's %lld",
                  ds->name, ds->name, (long long)config.sealed_since, (long long)summary.segments_last);
+  check_options(ds->name, &config.options, ds->spec, err);
   ds->config = config;
 }
 

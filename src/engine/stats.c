@@ -125,6 +125,16 @@ bool tide_stats_next(struct tide_stats *stats, struct tide_stat *ret_stat, struc
   return false;
 }
 
+bool tide_stats_one(struct tide_dataset *ds, const char *text, size_t text_size, struct tide_stat *ret_stat,
+                    struct tide_err *err) {
+  struct tide_stats *stats = tide_stats_open(ds, text, text_size, 0, err);
+  const bool found = stats != NULL && tide_stats_next(stats, ret_stat, err);
+  tide_stats_close(stats);
+  if (found)
+    ret_stat->text = text;
+  return found;
+}
+
 /* ---- ranges ---- */
 
 /* A range being counted. */

@@ -28,6 +28,10 @@ struct tide_stats *tide_stats_open(struct tide_dataset *ds, const char *text, si
 bool tide_stats_next(struct tide_stats *stats, struct tide_stat *ret_stat, struct tide_err *err);
 void tide_stats_close(struct tide_stats *stats); /* NULL is fine */
 
+/* One partition by its text, which ret_stat then has as its own; false when there is none. */
+bool tide_stats_one(struct tide_dataset *ds, const char *text, size_t text_size, struct tide_stat *ret_stat,
+                    struct tide_err *err);
+
 /* What lies in a range of one partition. */
 struct tide_range {
   int64_t rows;

@@ -79,14 +79,10 @@ static int64_t parse_number(const struct tide_option_facts *facts, const struct 
   return facts->fallback;
 }
 
-static bool is_timestamp(enum tide_type type) {
-  return type >= TIDE_TYPE_TIMESTAMP_S && type <= TIDE_TYPE_TIMESTAMP_NS;
-}
-
 static int64_t parse_column(const struct tide_option_facts *facts, const struct tide_spec *spec,
                             const struct tide_val *value, struct tide_err *err) {
   const int column = value->type == TIDE_VAL_TEXT ? tide_spec_find(spec, value->p, value->n) : -1;
-  if (column >= 0 && is_timestamp(spec->columns[column].type))
+  if (column >= 0 && tide_spec_is_timestamp(spec->columns[column].type))
     return column;
   refuse(facts, value, "the name of a TIMESTAMP column, or NULL for the time of ingest", err);
   return facts->fallback;

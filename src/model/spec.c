@@ -92,6 +92,10 @@ uint8_t tide_spec_stored_type(enum tide_type type) {
   return type_facts[type].stored;
 }
 
+bool tide_spec_is_timestamp(enum tide_type type) {
+  return type >= TIDE_TYPE_TIMESTAMP_S && type <= TIDE_TYPE_TIMESTAMP_NS;
+}
+
 const char *tide_spec_hidden_name(int hidden) {
   static const char *const names[TIDE_HIDDEN_COLUMNS] = {
       [TIDE_HIDDEN_SINCE] = "since", [TIDE_HIDDEN_PARTITION] = "partition", [TIDE_HIDDEN_INGESTED_AT] = "ingested_at"};

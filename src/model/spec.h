@@ -66,6 +66,8 @@ const char *tide_spec_declared_type(enum tide_type type);
 /* Which stored type a non-NULL value of the column has; TIDE_VAL_NULL for ANY: any. */
 uint8_t tide_spec_stored_type(enum tide_type type);
 
+bool tide_spec_is_timestamp(enum tide_type type);
+
 /* The names of the hidden columns, in the order in which they follow the visible ones. */
 enum { TIDE_HIDDEN_SINCE, TIDE_HIDDEN_PARTITION, TIDE_HIDDEN_INGESTED_AT, TIDE_HIDDEN_COLUMNS };
 const char *tide_spec_hidden_name(int hidden);

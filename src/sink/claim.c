@@ -201,7 +201,7 @@ static bool commit(struct claim *claim, struct tide_batch_row *ret_row, struct t
   struct tide_batch_row row = {.generation = claim->watermark.generation,
                                .since = claim->watermark.since,
                                .until = claim->range.until,
-                               .lease_until = tide_dataset_now_ms(claim->ds) + TIDE_RUNNER_LEASE_MS};
+                               .lease_until = tide_dataset_now_ms(claim->ds) + TIDE_BATCH_LEASE_MS};
   row.sink = tide_copy_string(claim->sink->sink, err);
   row.dataset = tide_copy_string(claim->sink->dataset, err);
   row.partition = tide_copy_string(text_of(claim), err);

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/host.h"
 #include "base/mem.h"
 #include "engine/stats.h"
 #include "sink/claim.h"
@@ -153,9 +152,7 @@ static bool ship_batch(struct ticking *ticking, const struct tide_batch_row *row
 /* ---- batches that are open already ---- */
 
 static bool may_take(const struct tide_runner *runner, const struct tide_batch_row *row, int64_t now) {
-  return row->owner == NULL || strcmp(row->owner, runner->owner) == 0 || row->lease_until <= now ||
-         row->lease_until > now + 2 * TIDE_RUNNER_LEASE_MS /* the clock was set back */ ||
-         tide_host_owner_is_dead(row->owner);
+  return tide_batch_is_abandoned(row->owner, row->lease_until, now) || strcmp(row->owner, runner->owner) == 0;
 }
 
 static bool take(struct ticking *ticking, struct tide_batch_row *row, struct tide_err *err) {
@@ -166,7 +163,7 @@ static bool take(struct ticking *ticking, struct tide_batch_row *row, struct tid
     return false; /* its partition is among the candidates, and is counted there as waiting */
   tide_durable_begin(runner->conn->db, runner->schema, &txn, err);
   const bool taken = !tide_err_is_set(err) && tide_batch_take(runner->conn->db, runner->schema, row, runner->owner,
-                                                              now + TIDE_RUNNER_LEASE_MS, err);
+                                                              now + TIDE_BATCH_LEASE_MS, err);
   tide_durable_end(&txn, err);
   return taken && !tide_err_is_set(err);
 }

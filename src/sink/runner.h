@@ -9,8 +9,6 @@
 #include "store/exportlog.h"
 #include "store/sink_row.h"
 
-enum { TIDE_RUNNER_LEASE_MS = 60000 };
-
 /* One call's work on one schema. */
 struct tide_runner {
   struct tide_conn *conn;

@@ -6,7 +6,7 @@
 #include "sink/rows.h"
 #include "sink/target.h"
 
-enum { SHIP_SLICE_BYTES = 1 << 20, SHIP_RENEW_MS = TIDE_RUNNER_LEASE_MS / 3 };
+enum { SHIP_SLICE_BYTES = 1 << 20, SHIP_RENEW_MS = TIDE_BATCH_LEASE_MS / 3 };
 
 /* ---- a batch on its way ---- */
 
@@ -70,8 +70,7 @@ static void renew(struct shipping *ship, struct tide_err *err) {
   if (now >= ship->renewed_at && now - ship->renewed_at < SHIP_RENEW_MS)
     return;
   ship->renewed_at = now;
-  if (!tide_batch_renew(ship->runner->conn->db, ship->runner->schema, ship->row->batch, now + TIDE_RUNNER_LEASE_MS,
-                        err))
+  if (!tide_batch_renew(ship->runner->conn->db, ship->runner->schema, ship->row->batch, now + TIDE_BATCH_LEASE_MS, err))
     tide_err_set(err, SQLITE_CONSTRAINT, "batch %lld was taken over by another process", (long long)ship->row->batch);
 }
 

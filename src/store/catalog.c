@@ -164,14 +164,18 @@ void tide_catalog_summary(sqlite3 *db, struct tide_names names, struct tide_cata
     *ret_summary = summary;
 }
 
+/* One key a statement: an UPDATE of several rows that calls a function opens a savepoint, which SQLite tells the
+ * dataset in the middle of its flush. */
+static void raise_counter(sqlite3 *db, struct tide_names names, const char *key, int64_t value, struct tide_err *err) {
+  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("config") " SET value = %lld WHERE key = %Q AND value < %lld",
+                 names.schema, names.dataset, (long long)value, key, (long long)value);
+}
+
 void tide_catalog_store_counters(sqlite3 *db, struct tide_names names, const struct tide_config *config,
                                  struct tide_err *err) {
-  tide_stmt_exec(
-      db, err,
-      "UPDATE " TIDE_TABLE("config") " SET value = CASE key WHEN 'sealed_since' THEN %lld WHEN 'next_chunk' THEN %lld"
-                                     " ELSE %lld END WHERE key IN ('sealed_since', 'next_chunk', 'seals')",
-      names.schema, names.dataset, (long long)config->sealed_since, (long long)config->next_chunk,
-      (long long)config->seals);
+  raise_counter(db, names, "sealed_since", config->sealed_since, err);
+  raise_counter(db, names, "next_chunk", config->next_chunk, err);
+  raise_counter(db, names, "seals", config->seals, err);
 }
 
 void tide_catalog_store_option(sqlite3 *db, struct tide_names names, struct tide_config *config,

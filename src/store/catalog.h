@@ -71,7 +71,7 @@ struct tide_catalog_summary {
 void tide_catalog_summary(sqlite3 *db, struct tide_names names, struct tide_catalog_summary *ret_summary,
                           struct tide_err *err);
 
-/* Stores sealed_since, next_chunk and seals as they are in the config. */
+/* Stores sealed_since, next_chunk and seals as they are in the config; none of them ever falls. */
 void tide_catalog_store_counters(sqlite3 *db, struct tide_names names, const struct tide_config *config,
                                  struct tide_err *err);
 

@@ -43,11 +43,6 @@ sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names,
                            names.dataset);
 }
 
-sqlite3_stmt *tide_catalog_partition_after(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE id > ?1 ORDER BY id LIMIT 1",
-                           names.schema, names.dataset);
-}
-
 bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
                                 struct tide_err *err) {
   if (!tide_stmt_row(stmt, err))
@@ -85,6 +80,21 @@ int64_t tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names,
   tide_buf_put(out, row.text, row.text_size, err);
   sqlite3_reset(stmt);
   return row.pruned_upto;
+}
+
+int64_t tide_catalog_partition_next(sqlite3 *db, struct tide_names names, int64_t above, struct tide_buf *out,
+                                    struct tide_err *err) {
+  int64_t id = 0;
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err, "SELECT id, name FROM " TIDE_TABLE("partition") " WHERE id > %lld ORDER BY id LIMIT 1",
+                        names.schema, names.dataset, (long long)above);
+  if (tide_stmt_row(stmt, err)) {
+    const void *text = sqlite3_column_text(stmt, 1);
+    tide_buf_put(out, text, (size_t)sqlite3_column_bytes(stmt, 1), err);
+    id = sqlite3_column_int64(stmt, 0);
+  }
+  sqlite3_finalize(stmt);
+  return id;
 }
 
 int64_t tide_catalog_partition_pruned_upto(sqlite3 *db, struct tide_names names, int64_t id, struct tide_err *err) {

@@ -26,17 +26,21 @@ struct tide_partition_row {
 };
 
 /* Partitions whose last_since is above one, in the order of that (bind nothing); one partition by its id (bind it as
- * ?1); the one with the lowest id above one (bind that as ?1). Read the rows with tide_catalog_partition_row: false at
- * the end and on error, SQLITE_CORRUPT_VTAB among them for counts that cannot be. */
+ * ?1). Read the rows with tide_catalog_partition_row: false at the end and on error, SQLITE_CORRUPT_VTAB among them for
+ * counts that cannot be. */
 sqlite3_stmt *tide_catalog_partitions_above(sqlite3 *db, struct tide_names names, int64_t since, struct tide_err *err);
 sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names, struct tide_err *err);
-sqlite3_stmt *tide_catalog_partition_after(sqlite3 *db, struct tide_names names, struct tide_err *err);
 bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
                                 struct tide_err *err);
 
 /* Appends the text of a partition, by a statement of tide_catalog_partition_by_id, and gives its pruned_upto;
  * SQLITE_CORRUPT_VTAB when there is no such id. */
 int64_t tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names, int64_t id, struct tide_buf *out,
+                                    struct tide_err *err);
+
+/* The lowest id above one, 0 when there is none; appends its text. Says nothing of its counts, so that a damaged
+ * partition does not hide those behind it. */
+int64_t tide_catalog_partition_next(sqlite3 *db, struct tide_names names, int64_t above, struct tide_buf *out,
                                     struct tide_err *err);
 
 /* Its pruned_upto; 0 when there is no such id. */

@@ -1,5 +1,6 @@
 #include "store/exportlog.h"
 
+#include "base/host.h"
 #include "base/mem.h"
 #include "base/stmt.h"
 
@@ -28,6 +29,11 @@ struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partiti
 }
 
 /* ---- batches ---- */
+
+bool tide_batch_is_abandoned(const char *owner, int64_t lease_until, int64_t now_ms) {
+  return owner == NULL || lease_until <= now_ms || lease_until - now_ms > 2 * TIDE_BATCH_LEASE_MS ||
+         tide_host_owner_is_dead(owner);
+}
 
 sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t above, const char *sink, const char *dataset,
                                  struct tide_err *err) {
@@ -291,6 +297,13 @@ static int64_t trim_upto(sqlite3 *db, struct tide_names names, int64_t before_ms
   sqlite3_finalize(stmt);
   *ret_rows = rows;
   return upto;
+}
+
+int64_t tide_exportlog_trimmable(sqlite3 *db, struct tide_names names, int64_t before_ms, int64_t max_rows,
+                                 struct tide_err *err) {
+  int64_t rows = 0;
+  trim_upto(db, names, before_ms, max_rows, &rows, err);
+  return rows;
 }
 
 int64_t tide_exportlog_trim(sqlite3 *db, struct tide_names names, int64_t before_ms, int64_t max_rows,

@@ -45,6 +45,13 @@ struct tide_batch_row {
   int64_t not_before; /* ms since 1970; 0: at once */
 };
 
+/* How long an owner has a batch to itself without renewing. */
+enum { TIDE_BATCH_LEASE_MS = 60000 };
+
+/* Whether nobody works on a batch any more: nobody ever did, its lease is out (or further away than any is, for the
+ * clock was set back), or its owner is known to be dead. */
+bool tide_batch_is_abandoned(const char *owner, int64_t lease_until, int64_t now_ms);
+
 /* Open batches of a schema with numbers above one, of a sink and dataset (NULL: any), in order of their numbers. */
 sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t above, const char *sink, const char *dataset,
                                  struct tide_err *err);
@@ -146,6 +153,8 @@ void tide_exportlog_rewind(sqlite3 *db, struct tide_names names, const char *sin
  * tidemark_export_total keeps what the others counted. It walks the ids upward and stops at the first row of the log,
  * whoever's, that was committed at before_ms (since 1970) or later, so that a call costs what it deletes and the rows
  * that it passes over. Gives how many are gone. */
+int64_t tide_exportlog_trimmable(sqlite3 *db, struct tide_names names, int64_t before_ms, int64_t max_rows,
+                                 struct tide_err *err); /* how many would be, without deleting */
 int64_t tide_exportlog_trim(sqlite3 *db, struct tide_names names, int64_t before_ms, int64_t max_rows,
                             struct tide_err *err);
 

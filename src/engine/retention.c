@@ -1,0 +1,83 @@
+#include "engine/retention.h"
+
+#include "base/mem.h"
+#include "store/exportlog.h"
+
+/* One partition being looked at. */
+struct looking {
+  struct tide_dataset *ds;
+  const struct tide_stat *stat;
+  int64_t now_ms;
+};
+
+static int64_t count_rows(const struct looking *looking, int64_t above, int64_t upto, struct tide_err *err) {
+  struct tide_range range = {0};
+  if (above < upto && !tide_err_is_set(err))
+    tide_stats_range(looking->ds, looking->stat->text, looking->stat->text_size, above, upto, INT64_MAX, &range, err);
+  return range.rows;
+}
+
+/* The since up to which a sink's caps let rows go that it has not committed; its watermark when they let none go. */
+static int64_t capped_upto(const struct looking *looking, const struct tide_hold *hold, struct tide_err *err) {
+  const struct tide_stat *stat = looking->stat;
+  int64_t upto = hold->watermark;
+  int64_t cut = 0;
+  if (hold->hold_rows >= 0) {
+    struct tide_range range = {0};
+    const int64_t over = count_rows(looking, hold->watermark, stat->last_since, err) - hold->hold_rows;
+    if (over > 0 && !tide_err_is_set(err)) {
+      tide_stats_range(looking->ds, stat->text, stat->text_size, hold->watermark, stat->last_since, over, &range, err);
+      upto = range.until;
+    }
+  }
+  if (hold->hold_age_ms >= 0 && !__builtin_sub_overflow(looking->now_ms, hold->hold_age_ms, &cut) &&
+      !tide_err_is_set(err)) {
+    const int64_t aged = tide_cut_by_ingest(looking->ds, stat, upto, cut, err);
+    upto = aged > upto ? aged : upto;
+  }
+  return upto;
+}
+
+/* The since up to which a sink lets rows go. */
+static int64_t free_of(const struct looking *looking, const struct tide_hold *hold, struct tide_err *err) {
+  const int64_t capped = capped_upto(looking, hold, err);
+  const int64_t upto = hold->holds ? capped : INT64_MAX;
+  if (hold->batch == 0)
+    return upto;
+  if (capped > hold->batch_since && tide_batch_is_abandoned(hold->batch_owner, hold->lease_until, looking->now_ms))
+    return upto;
+  return hold->batch_since < upto ? hold->batch_since : upto;
+}
+
+void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, const struct tide_holds *holds,
+                         int64_t now_ms, struct tide_retention *ret_retention, struct tide_err *err) {
+  const struct looking looking = {ds, stat, now_ms};
+  struct tide_retention retention = {0};
+  tide_cut_find(ds, stat, now_ms, &retention.cut, err);
+  retention.past_rows = count_rows(&looking, stat->pruned_upto, retention.cut.upto, err);
+  retention.free_upto = retention.cut.upto;
+  if (retention.past_rows > 0 && holds->count > 0)
+    retention.held_rows = tide_alloc_zero(holds->count, sizeof *retention.held_rows, err);
+  for (size_t i = 0; i < holds->count && retention.held_rows != NULL && !tide_err_is_set(err); i++) {
+    const struct tide_hold *hold = &holds->items[i];
+    if ((!hold->holds && hold->batch == 0) || hold->watermark >= retention.cut.upto)
+      continue;
+    const int64_t upto = free_of(&looking, hold, err);
+    retention.held_rows[i] = count_rows(&looking, upto, retention.cut.upto, err);
+    if (upto < retention.free_upto)
+      retention.free_upto = upto;
+  }
+  if (retention.free_upto < stat->pruned_upto)
+    retention.free_upto = stat->pruned_upto;
+  retention.nheld = retention.held_rows != NULL ? holds->count : 0;
+  retention.free_rows = count_rows(&looking, stat->pruned_upto, retention.free_upto, err);
+  if (tide_err_is_set(err))
+    tide_retention_clear(&retention);
+  else
+    *ret_retention = retention;
+}
+
+void tide_retention_clear(struct tide_retention *retention) {
+  tide_free(retention->held_rows);
+  *retention = (struct tide_retention){0};
+}

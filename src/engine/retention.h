@@ -1,0 +1,28 @@
+/* What may go of a partition: the rows past the dataset's limits (engine/cut.h), as far as no sink holds them.
+ *
+ * A sink holds the rows that it has not committed when it is registered, hold is 1 and its state is not disabled. With
+ * hold_rows it holds its newest so many rows at most, with hold_age those at most that were ingested within it. The
+ * rows of an open batch are held whatever its sink, unless one of these caps is past them and nobody works on the
+ * batch any more. */
+#ifndef TIDE_ENGINE_RETENTION_H
+#define TIDE_ENGINE_RETENTION_H
+
+#include "engine/cut.h"
+#include "store/holds.h"
+
+struct tide_retention {
+  struct tide_cut cut;
+  int64_t past_rows; /* live rows past the limits */
+  int64_t free_upto; /* rows up to it may go; pruned_upto of the partition when none may */
+  int64_t free_rows;
+  /* For each sink of the list given: rows past the limits that it holds back by itself. */
+  int64_t *held_rows;
+  size_t nheld;
+};
+
+/* holds: those of the partition (tide_holds_read). stat's rows are what the connection sees now. */
+void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, const struct tide_holds *holds,
+                         int64_t now_ms, struct tide_retention *ret_retention, struct tide_err *err);
+void tide_retention_clear(struct tide_retention *retention);
+
+#endif
