@@ -49,11 +49,7 @@ static bool look(struct pruning *pruning, struct tide_err *err) {
   if (!tide_stats_one(pruning->ds, text_of(pruning), text_size(pruning), &pruning->stat, err) ||
       pruning->stat.rows == 0)
     return false;
-  sqlite3_stmt *stmt = tide_holds_prepare(pruning->ds->conn->db, pruning->names, err);
-  tide_holds_read(stmt, text_of(pruning), text_size(pruning), &pruning->holds, err);
-  sqlite3_finalize(stmt);
-  if (!tide_err_is_set(err))
-    tide_retention_look(pruning->ds, &pruning->stat, &pruning->holds, pruning->now_ms, &pruning->retention, err);
+  tide_retention_now(pruning->ds, &pruning->stat, pruning->now_ms, &pruning->holds, &pruning->retention, err);
   return !tide_err_is_set(err);
 }
 

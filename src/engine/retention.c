@@ -77,6 +77,15 @@ void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, 
     *ret_retention = retention;
 }
 
+void tide_retention_now(struct tide_dataset *ds, const struct tide_stat *stat, int64_t now_ms, struct tide_holds *holds,
+                        struct tide_retention *ret_retention, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_holds_prepare(ds->conn->db, tide_dataset_names(ds), err);
+  tide_holds_read(stmt, stat->text, stat->text_size, holds, err);
+  sqlite3_finalize(stmt);
+  if (!tide_err_is_set(err))
+    tide_retention_look(ds, stat, holds, now_ms, ret_retention, err);
+}
+
 void tide_retention_clear(struct tide_retention *retention) {
   tide_free(retention->held_rows);
   *retention = (struct tide_retention){0};

@@ -23,6 +23,9 @@ struct tide_retention {
 /* holds: those of the partition (tide_holds_read). stat's rows are what the connection sees now. */
 void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, const struct tide_holds *holds,
                          int64_t now_ms, struct tide_retention *ret_retention, struct tide_err *err);
+/* The same with the holds as they are now, read into the list. */
+void tide_retention_now(struct tide_dataset *ds, const struct tide_stat *stat, int64_t now_ms, struct tide_holds *holds,
+                        struct tide_retention *ret_retention, struct tide_err *err);
 void tide_retention_clear(struct tide_retention *retention);
 
 #endif
