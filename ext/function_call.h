@@ -48,6 +48,7 @@ void tide_function_export(sqlite3_context *context, int argc, sqlite3_value **ar
 
 /* functions_upkeep.c */
 void tide_function_prune(sqlite3_context *context, int argc, sqlite3_value **argv);
+void tide_function_compact(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_set(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* functions_sink.c */

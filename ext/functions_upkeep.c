@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "engine/compact.h"
 #include "engine/configure.h"
 #include "engine/prune.h"
 #include "function_call.h"
@@ -57,6 +58,17 @@ static void put_pruned(struct tide_buf *json, const struct tide_prune_result *pr
   tide_buf_printf(json, err, ",\"more\":%s", pruned->more ? "true" : "false");
 }
 
+static void put_compacted(struct tide_buf *json, const struct tide_compact_result *compacted, struct tide_err *err) {
+  tide_buf_printf(json, err,
+                  "\"runs\":%lld,\"segments_in\":%lld,\"segments_out\":%lld,\"rows\":%lld,\"dropped\":%lld,"
+                  "\"stored_in\":%lld,\"stored_out\":%lld",
+                  (long long)compacted->runs, (long long)compacted->segments_in, (long long)compacted->segments_out,
+                  (long long)compacted->rows, (long long)compacted->dropped, (long long)compacted->stored_in,
+                  (long long)compacted->stored_out);
+  tide_functions_put_failures(json, &compacted->failures, err);
+  tide_buf_printf(json, err, ",\"more\":%s", compacted->more ? "true" : "false");
+}
+
 /* ---- tidemark_prune(dataset [, 'dry-run']) ---- */
 
 void tide_function_prune(sqlite3_context *context, int argc, sqlite3_value **argv) {
@@ -81,6 +93,33 @@ void tide_function_prune(sqlite3_context *context, int argc, sqlite3_value **arg
     tide_buf_put_u8(&json, '}', &err);
   }
   tide_prune_result_clear(&pruned);
+  tide_dataset_release(ds);
+  tide_functions_finish(context, &json, &err);
+}
+
+/* ---- tidemark_compact(dataset [, max_bytes]) ---- */
+
+void tide_function_compact(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  struct tide_err err = {0};
+  struct tide_buf json = {0};
+  struct tide_compact_result compacted = {0};
+  struct tide_compact_request request = {.max_bytes = TIDE_COMPACT_BYTES, .eager = true};
+  struct tide_dataset *ds = tide_glue_dataset(tide_functions_of(context)->conn, argv[0], &err);
+  if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL) {
+    request.max_bytes = sqlite3_value_type(argv[1]) == SQLITE_INTEGER ? sqlite3_value_int64(argv[1]) : 0;
+    if (request.max_bytes < 1)
+      tide_err_set(&err, SQLITE_ERROR, "tidemark_compact: max_bytes must be a whole number of bytes from 1");
+  }
+  if (!tide_err_is_set(&err))
+    tide_compact(ds, &request, &compacted, &err);
+  if (!tide_err_is_set(&err)) {
+    tide_buf_put_u8(&json, '{', &err);
+    tide_functions_put_text(&json, "dataset", ds->name, &err);
+    tide_buf_put_u8(&json, ',', &err);
+    put_compacted(&json, &compacted, &err);
+    tide_buf_put_u8(&json, '}', &err);
+  }
+  tide_failures_clear(&compacted.failures);
   tide_dataset_release(ds);
   tide_functions_finish(context, &json, &err);
 }

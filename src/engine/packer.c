@@ -17,7 +17,7 @@ int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_
   return err->rc;
 }
 
-static void write_segment(struct tide_packer *packer, struct tide_err *err) {
+void tide_packer_write(struct tide_packer *packer, struct tide_err *err) {
   struct tide_segment_out out = {0};
   struct tide_dataset *ds = packer->ds;
   if (packer->batch.rows == 0 || tide_err_is_set(err))
@@ -43,21 +43,26 @@ static bool is_full(const struct tide_packer *packer) {
          packer->batch.raw_bytes >= TIDE_PACKER_SEGMENT_BYTES;
 }
 
-void tide_packer_add(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t first,
-                     size_t end, struct tide_err *err) {
-  for (size_t row = first; row < end && !tide_err_is_set(err); row++) {
-    if (!live[row])
+bool tide_packer_fill(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t *first,
+                      size_t end, struct tide_err *err) {
+  for (; *first < end && !is_full(packer) && !tide_err_is_set(err); ++*first) {
+    if (!live[*first])
       continue;
     for (size_t i = 0; i < rows->ncolumns; i++)
-      packer->values[i] = tide_vec_get(&rows->columns[i], row);
-    tide_batch_append(&packer->batch, rows->since[row], rows->ingested_at[row], packer->values, err);
-    if (is_full(packer))
-      write_segment(packer, err);
+      packer->values[i] = tide_vec_get(&rows->columns[i], *first);
+    tide_batch_append(&packer->batch, rows->since[*first], rows->ingested_at[*first], packer->values, err);
   }
+  return !tide_err_is_set(err) && is_full(packer);
+}
+
+void tide_packer_add(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t first,
+                     size_t end, struct tide_err *err) {
+  while (tide_packer_fill(packer, rows, live, &first, end, err))
+    tide_packer_write(packer, err);
 }
 
 void tide_packer_finish(struct tide_packer *packer, struct tide_err *err) {
-  write_segment(packer, err);
+  tide_packer_write(packer, err);
   if (tide_err_is_set(err))
     return;
   packer->ds->config.next_chunk = packer->next_chunk;

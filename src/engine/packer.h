@@ -29,6 +29,13 @@ int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_
 void tide_packer_add(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t first,
                      size_t end, struct tide_err *err);
 
+/* The same in two steps, for who must do something before a segment is written: adds rows from *first on until the
+ * segment at hand is full, then gives true with *first behind the last row added; false at the end and on error. */
+bool tide_packer_fill(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t *first,
+                      size_t end, struct tide_err *err);
+/* Writes the segment at hand; nothing when it has no rows. */
+void tide_packer_write(struct tide_packer *packer, struct tide_err *err);
+
 /* Writes what is left; then the handle's config has the next chunk's number and one more seal, which the caller
  * stores (tide_catalog_store_counters). */
 void tide_packer_finish(struct tide_packer *packer, struct tide_err *err);

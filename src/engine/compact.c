@@ -1,0 +1,267 @@
+#include "engine/compact.h"
+
+#include "base/mem.h"
+#include "base/stmt.h"
+#include "engine/packer.h"
+#include "engine/pick.h"
+#include "engine/scan.h"
+#include "store/deleted.h"
+
+struct compact {
+  struct tide_dataset *ds;
+  struct tide_names names;
+  const struct tide_compact_request *request;
+  struct tide_compact_result *result;
+  sqlite3_stmt *segments_stmt; /* at rest while something is written */
+  int64_t partition;           /* the one at hand; 0: before the first */
+  struct tide_buf text;
+  int64_t pos;  /* segments of it up to here were looked at since it was come to, or come to again */
+  bool changed; /* something of it was rewritten since */
+  struct tide_pick pick;
+};
+
+/* ---- looking ---- */
+
+static int64_t level_of(const struct tide_dataset *ds) {
+  const int64_t level = ds->config.options.zstd_level;
+  return level > TIDE_COMPACT_LEVEL ? level : TIDE_COMPACT_LEVEL;
+}
+
+/* The first run of the partition at hand that is due above pos, as the open transaction sees it. */
+static bool pick_run(struct compact *compact, struct tide_pick_run *ret_run, struct tide_err *err) {
+  struct tide_segment_row row;
+  const struct tide_pick_rules rules = {.segment_rows = compact->ds->config.options.segment_rows,
+                                        .segment_bytes = TIDE_PACKER_SEGMENT_BYTES,
+                                        .level = level_of(compact->ds),
+                                        .eager = compact->request->eager};
+  bool found = false;
+  tide_pick_init(&compact->pick, &rules);
+  tide_catalog_segments_seek(compact->segments_stmt, compact->partition, compact->pos);
+  while (!found && tide_catalog_segments_next(compact->segments_stmt, compact->names, &row, err))
+    found = tide_pick_add(&compact->pick, &row, ret_run, err);
+  if (!found && !tide_err_is_set(err))
+    found = tide_pick_add(&compact->pick, NULL, ret_run, err);
+  sqlite3_reset(compact->segments_stmt);
+  return found;
+}
+
+static bool next_partition(struct compact *compact, struct tide_err *err) {
+  tide_buf_reset(&compact->text);
+  compact->partition =
+      tide_catalog_partition_next(compact->ds->conn->db, compact->names, compact->partition, &compact->text, err);
+  compact->pos = 0;
+  compact->changed = false;
+  return compact->partition != 0;
+}
+
+/* What was rewritten can make something before it due: a partition is left when a whole look at it finds nothing. */
+static bool look_on(struct compact *compact, struct tide_err *err) {
+  if (!compact->changed)
+    return next_partition(compact, err);
+  compact->changed = false;
+  compact->pos = 0;
+  return true;
+}
+
+static const char *text_of(const struct compact *compact) {
+  return compact->text.len > 0 ? (const char *)compact->text.data : "";
+}
+
+/* Enters damage of the partition at hand and goes behind it. */
+static void take_failure(struct compact *compact, struct tide_err *err) {
+  tide_failures_take(&compact->result->failures, text_of(compact), compact->text.len, err);
+  compact->pos = INT64_MAX;
+  compact->changed = false;
+}
+
+/* Moves to the next run that is due. */
+static bool find_run(struct compact *compact, struct tide_pick_run *ret_run, struct tide_err *err) {
+  bool found = false;
+  sqlite3_stmt *snapshot = tide_read_begin(compact->ds->conn->db, compact->ds->schema, err);
+  if (!tide_err_is_set(err))
+    tide_dataset_refresh(compact->ds, err);
+  while (!found && !tide_err_is_set(err)) {
+    found = compact->partition != 0 && pick_run(compact, ret_run, err);
+    if (compact->partition != 0 && tide_err_is_set(err))
+      take_failure(compact, err);
+    if (!found && !tide_err_is_set(err) && !look_on(compact, err))
+      break;
+  }
+  sqlite3_finalize(snapshot);
+  return found;
+}
+
+/* ---- rewriting ---- */
+
+struct rewrite {
+  struct compact *compact;
+  const struct tide_pick_run *run;
+  struct tide_packer packer;
+  int64_t taken;  /* the rows up to it are in the packer, or gone */
+  size_t dropped; /* segments of the run */
+};
+
+static int64_t last_since(const struct tide_pick_run *run) {
+  return run->segments[run->count - 1].last_since;
+}
+
+/* Takes away the segments whose rows are taken, so that a new one can have the place of the last of them. */
+static void drop_taken(struct rewrite *rewrite, struct tide_err *err) {
+  const struct tide_pick_run *run = rewrite->run;
+  while (rewrite->dropped < run->count && run->segments[rewrite->dropped].last_since <= rewrite->taken)
+    tide_catalog_segment_drop(rewrite->compact->ds->conn->db, rewrite->compact->names,
+                              &run->segments[rewrite->dropped++], err);
+}
+
+static bool has_live(const struct tide_scan_frame *frame) {
+  for (size_t row = frame->first; row < frame->end; row++) {
+    if (frame->live[row])
+      return true;
+  }
+  return false;
+}
+
+static void decode_all(const struct rewrite *rewrite, struct tide_scan *scan, struct tide_err *err) {
+  const struct tide_spec *spec = rewrite->compact->ds->spec;
+  for (size_t i = 0; i <= spec->ncolumns && !tide_err_is_set(err); i++) {
+    if (i == spec->ncolumns || spec->columns[i].partition_at < 0)
+      tide_scan_decode(scan, i, err);
+  }
+}
+
+/* Fills the packer from the rows of a frame. True when it is full. */
+static bool take_frame(struct rewrite *rewrite, struct tide_scan *scan, const struct tide_scan_frame *frame,
+                       struct tide_err *err) {
+  size_t row = frame->first;
+  if (frame->segment_last == 0)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail has rows of partition '%s' below since %lld",
+                 rewrite->compact->ds->name, rewrite->compact->ds->name, text_of(rewrite->compact),
+                 (long long)last_since(rewrite->run));
+  bool full = false;
+  if (has_live(frame)) {
+    decode_all(rewrite, scan, err);
+    full =
+        !tide_err_is_set(err) && tide_packer_fill(&rewrite->packer, frame->batch, frame->live, &row, frame->end, err);
+  }
+  rewrite->taken = full ? frame->batch->since[row - 1] : frame->batch->since[frame->end - 1];
+  return full;
+}
+
+/* Fills the packer from the rows of the run above `taken`. True when it is full before their end. The scan is closed
+ * before anything is written. */
+static bool fill(struct rewrite *rewrite, struct tide_err *err) {
+  struct compact *compact = rewrite->compact;
+  struct tide_scan_request request;
+  struct tide_scan_frame frame;
+  bool full = false;
+  tide_scan_request_init(&request);
+  request.above = rewrite->taken;
+  request.upto = last_since(rewrite->run);
+  tide_scan_request_partition(&request, text_of(compact), compact->text.len, err);
+  struct tide_scan *scan = tide_scan_open(compact->ds, &request, err);
+  while (!full && scan != NULL && tide_scan_next_frame(scan, &frame, err))
+    full = take_frame(rewrite, scan, &frame, err);
+  tide_scan_close(scan);
+  if (!full)
+    rewrite->taken = last_since(rewrite->run);
+  return full && !tide_err_is_set(err);
+}
+
+static void write_run(struct rewrite *rewrite, struct tide_err *err) {
+  struct compact *compact = rewrite->compact;
+  const struct tide_pick_run *run = rewrite->run;
+  rewrite->taken = run->segments[0].first_since - 1;
+  if (run->live == 0)
+    rewrite->taken = last_since(run);
+  while (rewrite->taken < last_since(run) && fill(rewrite, err)) {
+    drop_taken(rewrite, err);
+    tide_packer_write(&rewrite->packer, err);
+  }
+  if (!tide_err_is_set(err))
+    drop_taken(rewrite, err);
+  tide_packer_finish(&rewrite->packer, err);
+  if (!tide_err_is_set(err) && rewrite->packer.rows != run->live)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                 "dataset %s: segments of partition '%s' from since %lld to %lld have %lld rows, %s_segment says %lld",
+                 compact->ds->name, text_of(compact), (long long)run->segments[0].first_since,
+                 (long long)last_since(run), (long long)rewrite->packer.rows, compact->ds->name, (long long)run->live);
+}
+
+static void rewrite_run(struct rewrite *rewrite, struct tide_err *err) {
+  struct compact *compact = rewrite->compact;
+  const struct tide_pick_run *run = rewrite->run;
+  struct tide_dataset *ds = compact->ds;
+  tide_dataset_touched(ds);
+  if (tide_packer_init(&rewrite->packer, ds, compact->partition, level_of(ds), run->revision + 1, err) == 0)
+    write_run(rewrite, err);
+  if (!tide_err_is_set(err)) {
+    tide_deleted_forget(ds->conn->db, compact->names, compact->partition, run->segments[0].first_since - 1,
+                        last_since(run), err);
+    tide_catalog_store_counters(ds->conn->db, compact->names, &ds->config, err);
+    ds->epoch++;
+  }
+  tide_packer_clear(&rewrite->packer);
+}
+
+static void add_up(const struct rewrite *rewrite, struct tide_compact_result *result) {
+  const struct tide_pick_run *run = rewrite->run;
+  result->runs++;
+  result->segments_in += (int64_t)run->count;
+  result->segments_out += rewrite->packer.segments;
+  result->rows += run->live;
+  for (size_t i = 0; i < run->count; i++)
+    result->dropped += run->segments[i].rows;
+  result->dropped -= run->live;
+  result->stored_in += run->stored_bytes;
+  result->stored_out += rewrite->packer.stored_bytes;
+}
+
+/* Does one run: the one that is due first above pos when the transaction has begun, for another connection may have
+ * done the one that was found. */
+static void work_run(struct compact *compact, struct tide_err *err) {
+  struct tide_work work;
+  struct tide_pick_run run;
+  struct rewrite rewrite = {.compact = compact, .run = &run};
+  tide_work_begin(compact->ds, "tidemark_compact", &work, err);
+  const bool found = !tide_err_is_set(err) && pick_run(compact, &run, err);
+  if (found)
+    rewrite_run(&rewrite, err);
+  tide_work_end(&work, err);
+  if (!found || tide_err_is_set(err))
+    return;
+  add_up(&rewrite, compact->result);
+  compact->pos = run.segments[0].first_since - 1; /* what it became may fit together with what comes behind */
+  compact->changed = true;
+}
+
+/* ---- the call ---- */
+
+static bool budget_has(const struct compact *compact, const struct tide_pick_run *run) {
+  return compact->result->runs == 0 || run->stored_bytes <= compact->request->max_bytes - compact->result->stored_in;
+}
+
+static void compact_all(struct compact *compact, struct tide_err *err) {
+  struct tide_pick_run run;
+  while (!compact->result->more && find_run(compact, &run, err)) {
+    if (!budget_has(compact, &run)) {
+      compact->result->more = true;
+      continue;
+    }
+    work_run(compact, err);
+    if (tide_err_is_set(err))
+      take_failure(compact, err);
+  }
+}
+
+void tide_compact(struct tide_dataset *ds, const struct tide_compact_request *request,
+                  struct tide_compact_result *result, struct tide_err *err) {
+  struct compact compact = {.ds = ds, .names = tide_dataset_names(ds), .request = request, .result = result};
+  tide_dataset_check_unread(ds, "tidemark_compact", err);
+  tide_txn_flush(ds, err); /* rows that the open transaction has deleted are counted in their segments */
+  compact.segments_stmt = tide_catalog_segments_prepare(ds->conn->db, compact.names, err);
+  if (!tide_err_is_set(err))
+    compact_all(&compact, err);
+  sqlite3_finalize(compact.segments_stmt);
+  tide_buf_clear(&compact.text);
+  tide_pick_clear(&compact.pick);
+}
