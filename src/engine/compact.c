@@ -132,10 +132,11 @@ static void decode_all(const struct rewrite *rewrite, struct tide_scan *scan, st
 /* Fills the packer from the rows of a frame. True when it is full. */
 static bool take_frame(struct rewrite *rewrite, struct tide_scan *scan, const struct tide_scan_frame *frame,
                        struct tide_err *err) {
+  const struct compact *compact = rewrite->compact;
   size_t row = frame->first;
   if (frame->segment_last == 0)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail has rows of partition '%s' below since %lld",
-                 rewrite->compact->ds->name, rewrite->compact->ds->name, text_of(rewrite->compact),
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail has rows of partition '%.*s' up to since %lld",
+                 compact->ds->name, compact->ds->name, (int)compact->text.len, text_of(compact),
                  (long long)last_since(rewrite->run));
   bool full = false;
   if (has_live(frame)) {
@@ -171,8 +172,6 @@ static void write_run(struct rewrite *rewrite, struct tide_err *err) {
   struct compact *compact = rewrite->compact;
   const struct tide_pick_run *run = rewrite->run;
   rewrite->taken = run->segments[0].first_since - 1;
-  if (run->live == 0)
-    rewrite->taken = last_since(run);
   while (rewrite->taken < last_since(run) && fill(rewrite, err)) {
     drop_taken(rewrite, err);
     tide_packer_write(&rewrite->packer, err);
@@ -182,8 +181,9 @@ static void write_run(struct rewrite *rewrite, struct tide_err *err) {
   tide_packer_finish(&rewrite->packer, err);
   if (!tide_err_is_set(err) && rewrite->packer.rows != run->live)
     tide_err_set(err, SQLITE_CORRUPT_VTAB,
-                 "dataset %s: segments of partition '%s' from since %lld to %lld have %lld rows, %s_segment says %lld",
-                 compact->ds->name, text_of(compact), (long long)run->segments[0].first_since,
+                 "dataset %s: segments of partition '%.*s' from since %lld to %lld have %lld live rows, %s_segment says"
+                 " %lld",
+                 compact->ds->name, (int)compact->text.len, text_of(compact), (long long)run->segments[0].first_since,
                  (long long)last_since(run), (long long)rewrite->packer.rows, compact->ds->name, (long long)run->live);
 }
 

@@ -4,7 +4,7 @@
  * From each segment on, those behind it are gathered while together they still fit into one: live rows within
  * segment_rows, their share of the raw bytes within segment_bytes. Segments without a live row weigh nothing.
  *
- *   dead    segments without a live row in front are due: they are dropped without being read
+ *   dead    segments without a live row in front are due: they go, and nothing but their numbers is read
  *   merge   a gathering of two or more is due. Lazily, by a timer, only when its first has no more live rows and no
  *           more raw bytes than all behind it together: whenever a row that was there before is written again, its
  *           segment at least doubles, so that happens O(log) times, however often the timer calls
