@@ -29,6 +29,9 @@ void tide_functions_put_text(struct tide_buf *out, const char *name, const char 
 /* Appends ,"failed":n,"failures":[...] when there are any. */
 void tide_functions_put_failures(struct tide_buf *out, const struct tide_failures *failures, struct tide_err *err);
 
+/* Appends ,"now":{...}: how the dataset stands. */
+void tide_functions_put_now(struct tide_buf *out, struct tide_dataset *ds, struct tide_err *err);
+
 /* Hands the JSON or the error to SQLite and frees the buffer. */
 void tide_functions_finish(sqlite3_context *context, struct tide_buf *json, const struct tide_err *err);
 
@@ -49,6 +52,7 @@ void tide_function_export(sqlite3_context *context, int argc, sqlite3_value **ar
 /* functions_upkeep.c */
 void tide_function_prune(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_compact(sqlite3_context *context, int argc, sqlite3_value **argv);
+void tide_function_maintain(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_set(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* functions_sink.c */

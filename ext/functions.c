@@ -87,6 +87,7 @@ int tide_functions_register(struct tide_conn *conn) {
   } all[] = {{"tidemark_version", 0, 0, SQLITE_INNOCUOUS | SQLITE_DETERMINISTIC, tide_function_version},
              {"tidemark_flush", 1, 1, SQLITE_DIRECTONLY, tide_function_flush},
              {"tidemark_prune", 1, 2, SQLITE_DIRECTONLY, tide_function_prune},
+             {"tidemark_maintain", 0, 1, SQLITE_DIRECTONLY, tide_function_maintain},
              {"tidemark_set", 3, 3, SQLITE_DIRECTONLY, tide_function_set},
              {"tidemark_compact", 1, 2, SQLITE_DIRECTONLY, tide_function_compact},
              {"tidemark_export", 0, 4, SQLITE_DIRECTONLY, tide_function_export},

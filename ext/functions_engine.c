@@ -46,9 +46,11 @@ void tide_function_flush(sqlite3_context *context, int argc, sqlite3_value **arg
   if (!tide_err_is_set(&err)) {
     tide_buf_put_u8(&json, '{', &err);
     tide_functions_put_text(&json, "dataset", ds->name, &err);
-    tide_buf_printf(&json, &err, ",\"partitions\":%lld,\"segments\":%lld,\"rows\":%lld,\"stored_bytes\":%lld}",
+    tide_buf_printf(&json, &err, ",\"partitions\":%lld,\"segments\":%lld,\"rows\":%lld,\"stored_bytes\":%lld",
                     (long long)result.partitions, (long long)result.segments, (long long)result.rows,
                     (long long)result.stored_bytes);
+    tide_functions_put_now(&json, ds, &err);
+    tide_buf_put_u8(&json, '}', &err);
   }
   tide_dataset_release(ds);
   tide_functions_finish(context, &json, &err);

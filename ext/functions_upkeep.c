@@ -1,10 +1,12 @@
 #include <string.h>
 
-#include "engine/compact.h"
+#include "base/mem.h"
 #include "engine/configure.h"
-#include "engine/prune.h"
+#include "engine/maintain.h"
+#include "engine/stats.h"
 #include "function_call.h"
 #include "glue.h"
+#include "store/sinks.h"
 
 /* ---- the parts of the answers ---- */
 
@@ -20,6 +22,13 @@ void tide_functions_put_failures(struct tide_buf *json, const struct tide_failur
     tide_buf_put_u8(json, '}', err);
   }
   tide_buf_put_u8(json, ']', err);
+}
+
+void tide_functions_put_now(struct tide_buf *json, struct tide_dataset *ds, struct tide_err *err) {
+  struct tide_stats_sum sum = {0};
+  tide_stats_sum(ds, &sum, err);
+  tide_buf_printf(json, err, ",\"now\":{\"rows\":%lld,\"segments\":%lld,\"tail_rows\":%lld,\"stored_bytes\":%lld}",
+                  (long long)sum.rows, (long long)sum.segments, (long long)sum.tail_rows, (long long)sum.stored_bytes);
 }
 
 static void put_held(struct tide_buf *json, const struct tide_prune_result *pruned, struct tide_err *err) {
@@ -90,6 +99,7 @@ void tide_function_prune(sqlite3_context *context, int argc, sqlite3_value **arg
     tide_functions_put_text(&json, "dataset", ds->name, &err);
     tide_buf_printf(&json, &err, ",\"dry_run\":%s,", request.dry_run ? "true" : "false");
     put_pruned(&json, &pruned, &err);
+    tide_functions_put_now(&json, ds, &err);
     tide_buf_put_u8(&json, '}', &err);
   }
   tide_prune_result_clear(&pruned);
@@ -117,6 +127,7 @@ void tide_function_compact(sqlite3_context *context, int argc, sqlite3_value **a
     tide_functions_put_text(&json, "dataset", ds->name, &err);
     tide_buf_put_u8(&json, ',', &err);
     put_compacted(&json, &compacted, &err);
+    tide_functions_put_now(&json, ds, &err);
     tide_buf_put_u8(&json, '}', &err);
   }
   tide_failures_clear(&compacted.failures);
@@ -124,22 +135,92 @@ void tide_function_compact(sqlite3_context *context, int argc, sqlite3_value **a
   tide_functions_finish(context, &json, &err);
 }
 
+/* ---- tidemark_maintain([dataset]) ---- */
+
+static void put_maintained(struct tide_buf *json, struct tide_dataset *ds, const struct tide_maintain_result *done,
+                           struct tide_err *err) {
+  tide_buf_put_u8(json, '{', err);
+  tide_functions_put_text(json, "dataset", ds->name, err);
+  tide_buf_printf(json, err, ",\"sealed\":{\"partitions\":%lld,\"segments\":%lld,\"rows\":%lld,\"stored_bytes\":%lld",
+                  (long long)done->sealed.partitions, (long long)done->sealed.segments, (long long)done->sealed.rows,
+                  (long long)done->sealed.stored_bytes);
+  tide_functions_put_failures(json, &done->failures, err);
+  tide_buf_put_string(json, "},\"pruned\":{", err);
+  put_pruned(json, &done->pruned, err);
+  tide_buf_put_string(json, "},\"compacted\":{", err);
+  put_compacted(json, &done->compacted, err);
+  tide_buf_printf(json, err, "},\"trimmed\":%lld,\"more\":%s", (long long)done->trimmed, done->more ? "true" : "false");
+  tide_functions_put_now(json, ds, err);
+  tide_buf_put_u8(json, '}', err);
+}
+
+static void maintain_dataset(struct tide_dataset *ds, struct tide_buf *json, struct tide_err *err) {
+  struct tide_maintain_result *done = tide_alloc_zero(1, sizeof *done, err);
+  if (done == NULL)
+    return;
+  tide_maintain(ds, done, err);
+  if (!tide_err_is_set(err))
+    put_maintained(json, ds, done, err);
+  tide_maintain_result_clear(done);
+  tide_free(done);
+}
+
+struct maintain_call {
+  struct tide_conn *conn;
+  struct tide_buf *json;
+  int64_t datasets;
+};
+
+/* Datasets are asked for one by one, so that no statement is open while one is worked on. */
+static void maintain_schema(void *data, const char *schema, struct tide_err *err) {
+  struct maintain_call *call = data;
+  char *name = tide_sinks_next_dataset(call->conn->db, schema, NULL, err);
+  while (name != NULL && !tide_err_is_set(err)) {
+    struct tide_dataset *ds = tide_dataset_acquire(call->conn, schema, name, err);
+    if (ds != NULL) {
+      if (call->datasets++ > 0)
+        tide_buf_put_u8(call->json, ',', err);
+      maintain_dataset(ds, call->json, err);
+      tide_dataset_release(ds);
+    }
+    char *next = tide_sinks_next_dataset(call->conn->db, schema, name, err);
+    tide_free(name);
+    name = next;
+  }
+  tide_free(name);
+}
+
+void tide_function_maintain(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  struct tide_err err = {0};
+  struct tide_buf json = {0};
+  struct maintain_call call = {.conn = tide_functions_of(context)->conn, .json = &json};
+  tide_buf_put_string(&json, "{\"datasets\":[", &err);
+  if (argc > 0 && sqlite3_value_type(argv[0]) != SQLITE_NULL) {
+    struct tide_dataset *ds = tide_glue_dataset(call.conn, argv[0], &err);
+    if (ds != NULL)
+      maintain_dataset(ds, &json, &err);
+    tide_dataset_release(ds);
+  } else {
+    tide_functions_each_schema(call.conn, maintain_schema, &call, &err);
+  }
+  tide_buf_put_string(&json, "]}", &err);
+  tide_functions_finish(context, &json, &err);
+}
+
 /* ---- tidemark_set(dataset, option, value) ---- */
 
-/* As tidemark_set takes it: ages in seconds, columns by their names. */
-static void put_option(struct tide_buf *json, struct tide_dataset *ds, const struct tide_option_facts *facts,
+static void put_option(struct tide_buf *json, const struct tide_dataset *ds, const struct tide_option_facts *facts,
                        struct tide_err *err) {
-  const int64_t value = *tide_options_at(&ds->config.options, facts);
+  const struct tide_val value = tide_glue_option(ds, facts);
   tide_buf_put_u8(json, ',', err);
-  if (facts->kind == TIDE_OPTION_COLUMN && value >= 0 && value < (int64_t)ds->spec->ncolumns)
-    tide_functions_put_text(json, facts->name, ds->spec->columns[value].name, err);
-  else if (facts->kind != TIDE_OPTION_NUMBER && value < 0)
+  if (value.type == TIDE_VAL_TEXT)
+    tide_functions_put_text(json, facts->name, value.p, err);
+  else if (value.type == TIDE_VAL_NULL)
     tide_buf_printf(json, err, "\"%s\":null", facts->name);
-  else if (facts->kind == TIDE_OPTION_DURATION && value % 1000 != 0)
-    tide_buf_printf(json, err, "\"%s\":%lld.%03lld", facts->name, (long long)(value / 1000), (long long)(value % 1000));
+  else if (value.type == TIDE_VAL_REAL)
+    tide_buf_printf(json, err, "\"%s\":%.3f", facts->name, value.r);
   else
-    tide_buf_printf(json, err, "\"%s\":%lld", facts->name,
-                    (long long)(facts->kind == TIDE_OPTION_DURATION ? value / 1000 : value));
+    tide_buf_printf(json, err, "\"%s\":%lld", facts->name, (long long)value.i);
 }
 
 void tide_function_set(sqlite3_context *context, int argc, sqlite3_value **argv) {

@@ -92,6 +92,18 @@ int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, con
 
 /* ---- results ---- */
 
+struct tide_val tide_glue_option(const struct tide_dataset *ds, const struct tide_option_facts *facts) {
+  struct tide_options options = ds->config.options;
+  const int64_t value = *tide_options_at(&options, facts);
+  if (facts->kind != TIDE_OPTION_NUMBER && value < 0)
+    return tide_val_null();
+  if (facts->kind == TIDE_OPTION_COLUMN)
+    return tide_val_text(ds->spec->columns[value].name, strlen(ds->spec->columns[value].name));
+  if (facts->kind == TIDE_OPTION_DURATION)
+    return value % 1000 == 0 ? tide_val_int(value / 1000) : tide_val_real((double)value / 1000);
+  return tide_val_int(value);
+}
+
 void tide_glue_result(sqlite3_context *context, const struct tide_val *value) {
   switch (value->type) {
   case TIDE_VAL_INT:

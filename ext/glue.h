@@ -16,6 +16,10 @@ struct tide_val tide_glue_value(sqlite3_value *value);
 int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, const char *dataset,
                      struct tide_val *ret_value, struct tide_err *err);
 
+/* An option as tidemark_set takes it: ages in seconds, columns by their names; NULL for no limit, or the time of
+ * ingest. A view of the dataset's. */
+struct tide_val tide_glue_option(const struct tide_dataset *ds, const struct tide_option_facts *facts);
+
 /* Hands a value to SQLite. Text and blob are copied: some SQL functions keep the pointer until the statement ends. */
 void tide_glue_result(sqlite3_context *context, const struct tide_val *value);
 

@@ -85,18 +85,6 @@ static struct tide_val dataset_sum(struct tide_status_cursor *cursor, int column
   return tide_val_int(sum);
 }
 
-/* As tidemark_set takes it: ages in seconds, columns by their names; NULL for no limit, or the time of ingest. */
-static struct tide_val option_value(struct tide_dataset *ds, const struct tide_option_facts *facts) {
-  const int64_t value = *tide_options_at(&ds->config.options, facts);
-  if (facts->kind != TIDE_OPTION_NUMBER && value < 0)
-    return tide_val_null();
-  if (facts->kind == TIDE_OPTION_COLUMN)
-    return tide_val_text(ds->spec->columns[value].name, strlen(ds->spec->columns[value].name));
-  if (facts->kind == TIDE_OPTION_DURATION)
-    return value % 1000 == 0 ? tide_val_int(value / 1000) : tide_val_real((double)value / 1000);
-  return tide_val_int(value);
-}
-
 static struct tide_val dataset_column(struct tide_status_cursor *cursor, int column, struct tide_err *err) {
   struct tide_dataset *ds = cursor->ds;
   tide_txn_flush(ds, err);
@@ -112,7 +100,7 @@ static struct tide_val dataset_column(struct tide_status_cursor *cursor, int col
     return tide_val_int(tide_dataset_last_since(ds));
   default:
     return column < DATASET_OPTIONS ? dataset_sum(cursor, column, err)
-                                    : option_value(ds, &tide_options_facts[column - DATASET_OPTIONS]);
+                                    : tide_glue_option(ds, &tide_options_facts[column - DATASET_OPTIONS]);
   }
 }
 

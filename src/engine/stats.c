@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "engine/scan.h"
+#include "store/durable.h"
 
 /* First the partitions with segments above the bound, from the index; then those that have newer rows in the tail
  * alone. */
@@ -133,6 +134,23 @@ bool tide_stats_one(struct tide_dataset *ds, const char *text, size_t text_size,
   if (found)
     ret_stat->text = text;
   return found;
+}
+
+void tide_stats_sum(struct tide_dataset *ds, struct tide_stats_sum *ret_sum, struct tide_err *err) {
+  struct tide_catalog_totals totals = {0};
+  struct tide_stats_sum sum = {0};
+  sqlite3_stmt *snapshot = tide_read_begin(ds->conn->db, ds->schema, err);
+  tide_txn_flush(ds, err);
+  tide_dataset_refresh(ds, err);
+  tide_catalog_totals(ds->conn->db, tide_dataset_names(ds), &totals, err);
+  sqlite3_finalize(snapshot);
+  for (size_t i = 0; i < ds->tail.count; i++)
+    sum.tail_rows += ds->tail.entries[i].rows;
+  sum.rows = totals.rows + sum.tail_rows;
+  sum.segments = totals.segments;
+  sum.stored_bytes = totals.stored_bytes + ds->tail.bytes;
+  if (!tide_err_is_set(err))
+    *ret_sum = sum;
 }
 
 /* ---- ranges ---- */

@@ -32,6 +32,15 @@ void tide_stats_close(struct tide_stats *stats); /* NULL is fine */
 bool tide_stats_one(struct tide_dataset *ds, const char *text, size_t text_size, struct tide_stat *ret_stat,
                     struct tide_err *err);
 
+/* The whole dataset, at a look at each partition's and segment's row. */
+struct tide_stats_sum {
+  int64_t rows;
+  int64_t segments;
+  int64_t tail_rows;
+  int64_t stored_bytes; /* the tail's too */
+};
+void tide_stats_sum(struct tide_dataset *ds, struct tide_stats_sum *ret_sum, struct tide_err *err);
+
 /* What lies in a range of one partition. */
 struct tide_range {
   int64_t rows;

@@ -164,6 +164,27 @@ void tide_catalog_summary(sqlite3 *db, struct tide_names names, struct tide_cata
     *ret_summary = summary;
 }
 
+void tide_catalog_totals(sqlite3 *db, struct tide_names names, struct tide_catalog_totals *ret_totals,
+                         struct tide_err *err) {
+  struct tide_catalog_totals totals = {0};
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err,
+                                         "SELECT (SELECT total(written - deleted - pruned) FROM " TIDE_TABLE(
+                                             "partition") "),"
+                                                          " count(*), total(stored_bytes) FROM " TIDE_TABLE("segment"),
+                                         names.schema, names.dataset, names.schema, names.dataset);
+  if (tide_stmt_row(stmt, err))
+    totals = (struct tide_catalog_totals){.rows = sqlite3_column_int64(stmt, 0),
+                                          .segments = sqlite3_column_int64(stmt, 1),
+                                          .stored_bytes = sqlite3_column_int64(stmt, 2)};
+  sqlite3_finalize(stmt);
+  if (totals.rows > TIDE_CATALOG_COUNT_MAX || totals.rows < -TIDE_CATALOG_COUNT_MAX ||
+      !tide_catalog_is_count(totals.stored_bytes))
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: sums over %s_partition and %s_segment cannot be", names.dataset,
+                 names.dataset, names.dataset);
+  if (!tide_err_is_set(err))
+    *ret_totals = totals;
+}
+
 /* One key a statement: an UPDATE of several rows that calls a function opens a savepoint, which SQLite tells the
  * dataset in the middle of its flush. */
 static void raise_counter(sqlite3 *db, struct tide_names names, const char *key, int64_t value, struct tide_err *err) {

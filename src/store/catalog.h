@@ -71,6 +71,15 @@ struct tide_catalog_summary {
 void tide_catalog_summary(sqlite3 *db, struct tide_names names, struct tide_catalog_summary *ret_summary,
                           struct tide_err *err);
 
+/* Sums over all partitions and segments. SQLITE_CORRUPT_VTAB for those that cannot be. */
+struct tide_catalog_totals {
+  int64_t rows; /* that left the tail and are still there, less those of the tail that are gone */
+  int64_t segments;
+  int64_t stored_bytes; /* of segments */
+};
+void tide_catalog_totals(sqlite3 *db, struct tide_names names, struct tide_catalog_totals *ret_totals,
+                         struct tide_err *err);
+
 /* Stores sealed_since, next_chunk and seals as they are in the config; none of them ever falls. */
 void tide_catalog_store_counters(sqlite3 *db, struct tide_names names, const struct tide_config *config,
                                  struct tide_err *err);

@@ -250,7 +250,7 @@ START_TEST(nothing_due_writes_nothing) {
   assert_text(db,
               "{\"dataset\":\"logs\",\"runs\":0,\"segments_in\":0,\"segments_out\":0,\"rows\":0,\"dropped\":0,"
               "\"stored_in\":0,\"stored_out\":0,\"more\":false}",
-              "SELECT tidemark_compact('logs')");
+              "SELECT json_remove(tidemark_compact('logs'), '$.now')");
   ck_assert_int_eq(shim.changes, changes);
   ck_assert_int_eq(sqlite3_total_changes(db), total);
   ck_assert_int_eq(db_int(other, "PRAGMA data_version"), version);
