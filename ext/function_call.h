@@ -45,6 +45,7 @@ const char *tide_functions_name_in(struct tide_conn *conn, const char *name, con
 /* functions_engine.c */
 void tide_function_version(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_flush(sqlite3_context *context, int argc, sqlite3_value **argv);
+void tide_function_check(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* functions_export.c */
 void tide_function_export(sqlite3_context *context, int argc, sqlite3_value **argv);

@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "engine/check.h"
 #include "engine/seal.h"
 #include "engine/work.h"
 #include "function_call.h"
@@ -54,4 +55,28 @@ void tide_function_flush(sqlite3_context *context, int argc, sqlite3_value **arg
   }
   tide_dataset_release(ds);
   tide_functions_finish(context, &json, &err);
+}
+
+/* ---- tidemark_check(dataset) ---- */
+
+/* What keeps a handle from being made, a config that cannot be, say, is what is wrong. */
+void tide_function_check(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  (void)argc;
+  struct tide_err err = {0};
+  struct tide_check_report report = {0};
+  struct tide_buf text = {0};
+  struct tide_dataset *ds = tide_glue_dataset(tide_functions_of(context)->conn, argv[0], &err);
+  if (ds != NULL)
+    tide_check(ds, false, &report, &err);
+  else
+    tide_check_report_take(&report, NULL, &err);
+  if (!tide_err_is_set(&err))
+    tide_check_report_put(&report, &text, &err);
+  if (tide_err_is_set(&err))
+    tide_glue_function_error(context, &err);
+  else
+    sqlite3_result_text64(context, (const char *)text.data, text.len, SQLITE_TRANSIENT, SQLITE_UTF8);
+  tide_buf_clear(&text);
+  tide_check_report_clear(&report);
+  tide_dataset_release(ds);
 }

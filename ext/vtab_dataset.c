@@ -7,6 +7,7 @@
 #include "engine/plan.h"
 #include "engine/scan.h"
 #include "glue.h"
+#include "integrity.h"
 #include "model/spec_parse.h"
 #include "store/sinks.h"
 
@@ -427,36 +428,53 @@ static int dataset_rollback_to(sqlite3_vtab *base, int number) {
   return SQLITE_OK;
 }
 
-static const sqlite3_module module = {
-    .iVersion = 3,
-    .xCreate = dataset_create,
-    .xConnect = dataset_connect,
-    .xBestIndex = dataset_best_index,
-    .xDisconnect = dataset_disconnect,
-    .xDestroy = dataset_destroy,
-    .xOpen = dataset_open,
-    .xClose = dataset_close,
-    .xFilter = dataset_filter,
-    .xNext = dataset_next,
-    .xEof = dataset_eof,
-    .xColumn = dataset_column,
-    .xRowid = dataset_rowid,
-    .xUpdate = dataset_update,
-    .xBegin = dataset_begin,
-    .xSync = dataset_sync,
-    .xCommit = dataset_commit,
-    .xRollback = dataset_rollback,
-    .xRename = dataset_rename,
-    .xSavepoint = dataset_savepoint,
-    .xRelease = dataset_release,
-    .xRollbackTo = dataset_rollback_to,
-    .xShadowName = dataset_shadow_name,
-};
+/* ---- integrity_check ---- */
+
+static int dataset_integrity(sqlite3_vtab *base, const char *schema, const char *table, int flags, char **ret_message) {
+  (void)schema;
+  (void)table;
+  struct tide_err err = {0};
+  struct tide_dataset *ds = dataset_of(vtab_of(base), &err);
+  return ds != NULL ? tide_integrity_check(ds, flags, ret_message) : err.rc;
+}
+
+/* ---- module ---- */
+
+#define METHODS \
+  .xCreate = dataset_create, \
+  .xConnect = dataset_connect, \
+  .xBestIndex = dataset_best_index, \
+  .xDisconnect = dataset_disconnect, \
+  .xDestroy = dataset_destroy, \
+  .xOpen = dataset_open, \
+  .xClose = dataset_close, \
+  .xFilter = dataset_filter, \
+  .xNext = dataset_next, \
+  .xEof = dataset_eof, \
+  .xColumn = dataset_column, \
+  .xRowid = dataset_rowid, \
+  .xUpdate = dataset_update, \
+  .xBegin = dataset_begin, \
+  .xSync = dataset_sync, \
+  .xCommit = dataset_commit, \
+  .xRollback = dataset_rollback, \
+  .xRename = dataset_rename, \
+  .xSavepoint = dataset_savepoint, \
+  .xRelease = dataset_release, \
+  .xRollbackTo = dataset_rollback_to, \
+  .xShadowName = dataset_shadow_name
+
+/* What a host reads of it goes by iVersion. */
+static const struct tide_integrity_module module = TIDE_INTEGRITY_MODULE(dataset_integrity, .iVersion = 3, METHODS);
+static const struct tide_integrity_module module_with_integrity =
+    TIDE_INTEGRITY_MODULE(dataset_integrity, .iVersion = TIDE_INTEGRITY_MODULE_VERSION, METHODS);
 
 static void unref_conn(void *conn) {
   tide_conn_unref(conn);
 }
 
 int tide_vtab_dataset_register(struct tide_conn *conn) {
-  return sqlite3_create_module_v2(conn->db, "tidemark", &module, tide_conn_ref(conn), unref_conn);
+  const bool knows = sqlite3_libversion_number() >= TIDE_INTEGRITY_HOST;
+  return sqlite3_create_module_v2(conn->db, "tidemark", knows ? &module_with_integrity.base : &module.base,
+                                  tide_conn_ref(conn), unref_conn);
 }

@@ -76,6 +76,14 @@ int64_t tide_segment_last_since(const struct tide_segment *segment) {
   return segment->meta.last_since;
 }
 
+size_t tide_segment_columns(const struct tide_segment *segment) {
+  return TIDE_SEGMENT_COLUMN_FIRST + segment->meta.ncolumns;
+}
+
+uint64_t tide_segment_chunk_size(const struct tide_segment *segment, size_t column) {
+  return column < tide_segment_columns(segment) ? segment->meta.entries[column].chunk_size : 0;
+}
+
 size_t tide_segment_frame_rows(const struct tide_segment *segment, size_t frame) {
   return tide_format_frame_rows(segment->meta.rows, frame);
 }

@@ -61,6 +61,10 @@ size_t tide_segment_frames(const struct tide_segment *segment);
 int64_t tide_segment_first_since(const struct tide_segment *segment);
 int64_t tide_segment_last_since(const struct tide_segment *segment);
 
+/* How many segment columns it describes; how many bytes the chunk of one of them has, 0: there is none. */
+size_t tide_segment_columns(const struct tide_segment *segment);
+uint64_t tide_segment_chunk_size(const struct tide_segment *segment, size_t column);
+
 /* The zone of a dataset column in the whole segment. Views live as long as the segment. Partition columns and columns
  * added later: types 0xff and not bounded (nothing known). */
 void tide_segment_zone(const struct tide_segment *segment, size_t column, struct tide_zone *ret_zone);

@@ -43,6 +43,11 @@ sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names,
                            names.dataset);
 }
 
+sqlite3_stmt *tide_catalog_partitions_all(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_prepare(db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " ORDER BY id", names.schema,
+                           names.dataset);
+}
+
 bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
                                 struct tide_err *err) {
   if (!tide_stmt_row(stmt, err))

@@ -26,10 +26,11 @@ struct tide_partition_row {
 };
 
 /* Partitions whose last_since is above one, in the order of that (bind nothing); one partition by its id (bind it as
- * ?1). Read the rows with tide_catalog_partition_row: false at the end and on error, SQLITE_CORRUPT_VTAB among them for
- * counts that cannot be. */
+ * ?1); all by their ids. Read the rows with tide_catalog_partition_row: false at the end and on error,
+ * SQLITE_CORRUPT_VTAB among them for counts that cannot be: then the statement is on that row, and can go on. */
 sqlite3_stmt *tide_catalog_partitions_above(sqlite3 *db, struct tide_names names, int64_t since, struct tide_err *err);
 sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names, struct tide_err *err);
+sqlite3_stmt *tide_catalog_partitions_all(sqlite3 *db, struct tide_names names, struct tide_err *err);
 bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
                                 struct tide_err *err);
 
