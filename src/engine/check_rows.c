@@ -62,6 +62,18 @@ static bool next_partition(struct walk *walk, struct tide_err *err) {
   return !tide_err_is_set(err);
 }
 
+static void say(struct walk *walk, struct tide_err *err, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  char *what = tide_err_is_set(err) ? NULL : sqlite3_vmprintf(format, args);
+  va_end(args);
+  if (what == NULL)
+    tide_err_nomem(err);
+  tide_check_report_add(walk->check->report, err, "%s_partition (id %lld, '%s'): %s", walk->check->names.dataset,
+                        (long long)walk->partition.id, walk->partition.text, what);
+  sqlite3_free(what);
+}
+
 /* Its text is what encodes to it. */
 static void check_text(struct walk *walk, struct tide_err *err) {
   struct tide_val values[TIDE_SPEC_PARTITION_MAX];
@@ -71,47 +83,45 @@ static void check_text(struct walk *walk, struct tide_err *err) {
     return;
   tide_partition_decode(walk->check->spec, walk->partition.text, walk->text.len - 1, values, &bytes, &unlike);
   tide_buf_clear(&bytes);
-  if (unlike.rc == SQLITE_ERROR)
-    tide_check_report_add(walk->check->report, err, "%s_partition (id %lld): %s", walk->check->names.dataset,
-                          (long long)walk->partition.id, unlike.msg);
-  else if (tide_err_is_set(&unlike))
+  if (unlike.rc == SQLITE_ERROR) {
+    walk->check->unreadable = true;
+    say(walk, err, "%s", unlike.msg);
+  } else if (tide_err_is_set(&unlike)) {
     *err = unlike;
+  }
 }
 
-static void say_of_partition(struct walk *walk, struct tide_err *err, const char *what, int64_t has, int64_t bound) {
-  tide_check_report_add(walk->check->report, err, "%s_partition (id %lld, '%s'): its %s %lld, %lld",
-                        walk->check->names.dataset, (long long)walk->partition.id, walk->partition.text, what,
-                        (long long)has, (long long)bound);
+/* What its row says of the numbers that were met. */
+static void check_numbers(struct walk *walk, struct tide_err *err) {
+  struct tide_check *check = walk->check;
+  const struct tide_partition_row *row = &walk->row;
+  const int64_t newest = walk->partition.end > row->last_since ? walk->partition.end : row->last_since;
+  if (row->last_since > check->config.sealed_since) {
+    check->unreadable = true; /* so nobody reads the dataset */
+    say(walk, err, "its last_since is %lld, above the %lld of sealed_since in %s_config", (long long)row->last_since,
+        (long long)check->config.sealed_since, check->names.dataset);
+  }
+  if (row->pruned_upto > newest)
+    say(walk, err, "its pruned_upto is %lld, above the %lld of its newest row", (long long)row->pruned_upto,
+        (long long)newest);
+  if (newest > check->last_since)
+    check->last_since = newest;
 }
 
-/* What its row says of the rows that were met. */
+/* What its row says of the rows that were met. Counts are small enough for sums: tide_catalog_is_count. */
 static void check_counts(struct walk *walk, struct tide_err *err) {
   struct tide_check *check = walk->check;
   const struct tide_partition_row *row = &walk->row;
-  const struct tide_check_partition *partition = &walk->partition;
-  if (!partition->known || !partition->counted)
-    check->unreadable = true;
-  if (partition->end > check->last_since)
-    check->last_since = partition->end;
-  if (!partition->known || tide_err_is_set(err))
-    return;
-  if (row->last_since > check->config.sealed_since)
-    say_of_partition(walk, err, "last_since is above sealed_since in the config:", row->last_since,
-                     check->config.sealed_since);
-  if (row->pruned_upto > partition->end && row->pruned_upto > row->last_since)
-    say_of_partition(walk, err, "pruned_upto is above its newest since:", row->pruned_upto,
-                     partition->end > row->last_since ? partition->end : row->last_since);
-  const int64_t written = row->written + walk->tail_rows; /* counts are small enough: tide_catalog_is_count */
+  const int64_t written = row->written + walk->tail_rows;
+  const int64_t left = written - row->deleted - row->pruned;
   check->written = written < INT64_MAX - check->written ? check->written + written : INT64_MAX;
-  if (partition->counted && written - row->deleted - row->pruned != partition->live) {
-    check->miscounted = true;
-    tide_check_report_add(check->report, err,
-                          "%s_partition (id %lld, '%s'): written %lld, %lld more in the tail, deleted %lld and pruned"
-                          " %lld leave %lld rows, but %lld are there",
-                          check->names.dataset, (long long)partition->id, partition->text, (long long)row->written,
-                          (long long)walk->tail_rows, (long long)row->deleted, (long long)row->pruned,
-                          (long long)(written - row->deleted - row->pruned), (long long)partition->live);
-  }
+  if (!walk->partition.counted || left == walk->partition.live)
+    return;
+  check->miscounted = true;
+  say(walk, err,
+      "written %lld, %lld more in the tail, less deleted %lld and pruned %lld are %lld rows, but %lld are there",
+      (long long)row->written, (long long)walk->tail_rows, (long long)row->deleted, (long long)row->pruned,
+      (long long)left, (long long)walk->partition.live);
 }
 
 /* ---- segments ---- */
@@ -211,10 +221,12 @@ static void check_tail(struct walk *walk, struct tide_err *err) {
 
 /* Entries of the tail before a partition, which are of one that is not there. */
 static void pass_tail(struct walk *walk, int64_t partition, struct tide_err *err) {
-  for (; walk->tail_there && walk->entry.partition < partition && !tide_err_is_set(err); next_entry(walk, err))
-    tide_check_report_add(walk->check->report, err, "%s_tail row %lld is of partition %lld, which is not there",
-                          walk->check->names.dataset, (long long)walk->entry.last_since,
-                          (long long)walk->entry.partition);
+  struct tide_check *check = walk->check;
+  for (; walk->tail_there && walk->entry.partition < partition && !tide_err_is_set(err); next_entry(walk, err)) {
+    check->unreadable = true;
+    tide_check_report_add(check->report, err, "%s_tail row %lld is of partition %lld, which is not there",
+                          check->names.dataset, (long long)walk->entry.last_since, (long long)walk->entry.partition);
+  }
 }
 
 static void check_segments_astray(struct walk *walk, struct tide_err *err) {
@@ -262,7 +274,12 @@ void tide_check_rows(struct tide_check *check, struct tide_err *err) {
     check_text(&walk, err);
     check_segments(&walk, err);
     check_tail(&walk, err);
-    check_counts(&walk, err);
+    if (!walk.partition.known || !walk.partition.counted)
+      check->unreadable = true;
+    if (walk.partition.known)
+      check_numbers(&walk, err);
+    if (walk.partition.known)
+      check_counts(&walk, err);
   }
   pass_tail(&walk, INT64_MAX, err);
   tide_check_deleted_pass(&walk.deleted, check, INT64_MAX, INT64_MAX, err);

@@ -182,12 +182,16 @@ static void check_rows(struct checking *at, struct tide_err *err) {
     return;
   }
   at->partition->live += row->rows - fates.deleted - fates.pruned;
+  if (!at->partition->known)
+    fates.pruned = row->pruned;
   if (fates.deleted != row->deleted)
     say(at, err, "its deleted are %lld, %s_deleted has %lld of its rows", (long long)row->deleted,
         at->check->names.dataset, (long long)fates.deleted);
-  if (at->partition->known && fates.pruned != row->pruned)
+  if (fates.pruned != row->pruned)
     say(at, err, "its pruned are %lld, %lld of its rows are at or below pruned_upto and not deleted",
         (long long)row->pruned, (long long)fates.pruned);
+  if (fates.deleted != row->deleted || fates.pruned != row->pruned)
+    at->check->miscounted = true;
 }
 
 static void check_ingested(struct checking *at, struct tide_err *err) {

@@ -82,6 +82,7 @@ static const struct statement statements[] = {
     {"SELECT tidemark_flush('logs')", 1},
     {"SELECT tidemark_compact('logs')", 1},
     {"BEGIN; DELETE FROM logs WHERE source = 's1'; SELECT tidemark_compact('logs'); COMMIT", 1},
+    {"SELECT tidemark_check('logs')", 1},
     {"SELECT * FROM logs WHERE since > 5 AND source = 's1' AND x > 'text 2' ORDER BY since DESC", 1},
     {"SELECT *, since, partition, ingested_at FROM logs ORDER BY since", 1},
     {"SELECT * FROM tidemark_lag; SELECT * FROM tidemark_stat; SELECT * FROM tidemark_segment; SELECT * FROM "
