@@ -43,17 +43,37 @@ INSERT INTO logs
     FROM raw WHERE rowid > 10000 AND rowid <= 20000 ORDER BY rowid;
 SELECT partition, sum(rows) FILTER (WHERE sink = 'archive') AS "archive lacks", sum(rows) FILTER (WHERE sink = 'hourly')
   AS "hourly lacks" FROM tidemark_lag GROUP BY partition;
+-- The newest 1,000 rows of each source are to be kept here. Rows that a sink has not had yet stay all the same.
+SELECT tidemark_set('logs', 'retention_rows', 1000) ->> 'retention_rows' AS "rows kept of each source";
+WITH prune(did) AS MATERIALIZED (SELECT tidemark_prune('logs'))
+SELECT did ->> 'rows' AS pruned, did ->> 'held_rows' AS held,
+       (SELECT group_concat(value ->> 'sink', ' ') FROM json_each(did, '$.held')) AS by FROM prune;
 .read demo_tick.sql
 
 .print
-.print == 3. The other 8,935 records and a tick: only they leave
+.print == 3. Retention and compaction: what all sinks have may go, what stays is packed tighter
+WITH prune(did) AS MATERIALIZED (SELECT tidemark_prune('logs'))
+SELECT did ->> 'rows' AS pruned, did ->> 'segments' AS "segments dropped", did ->> 'held_rows' AS held,
+       did ->> '$.now.rows' AS "rows left" FROM prune;
+WITH compact(did) AS MATERIALIZED (SELECT tidemark_compact('logs'))
+SELECT did ->> 'segments_in' AS "segments read", did ->> 'segments_out' AS written, did ->> 'dropped' AS "rows dropped",
+       did ->> 'stored_in' AS "bytes before", did ->> 'stored_out' AS "and after" FROM compact;
+
+.print
+.print == 4. The other 8,935 records and a tick: only they leave
 INSERT INTO logs
   SELECT line ->> 'source', line ->> 'ts', line ->> 'level', line ->> 'component', line ->> 'body', line -> 'attrs'
     FROM raw WHERE rowid > 20000 ORDER BY rowid;
 .read demo_tick.sql
 
 .print
-.print == 4. An idle tick writes nothing: checksums and sizes before and after
+.print == 5. What a timer calls: seal, prune, compact, trim, a bounded amount of each
+WITH done(d) AS MATERIALIZED (SELECT tidemark_maintain('logs') -> '$.datasets[0]')
+SELECT d ->> '$.sealed.rows' AS sealed, d ->> '$.pruned.rows' AS pruned, d ->> '$.compacted.rows' AS compacted,
+       d ->> '$.now.rows' AS "rows left", d ->> 'more' AS more FROM done;
+
+.print
+.print == 6. An idle tick writes nothing: checksums and sizes before and after
 .system cksum demo.db && cat $(find archive alarms -type f | sort) | cksum
 .read demo_tick.sql
 .system cksum demo.db && cat $(find archive alarms -type f | sort) | cksum
@@ -64,17 +84,17 @@ WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
 .timer off
 
 .print
-.print == 5. How things stand
-SELECT sum(written) AS "rows written", count(*) AS partitions, sum(segments) AS segments, sum(tail_rows) AS "in the tail",
-       (SELECT sum(length(CAST(line AS BLOB)) + 1) FROM raw) AS "NDJSON bytes", sum(stored_bytes) AS "bytes here"
-  FROM tidemark_stat;
+.print == 7. How things stand
+SELECT written AS "rows written", pruned, rows AS "rows left", (SELECT sum(segments) FROM tidemark_stat) AS segments,
+       tail_rows AS "in the tail", (SELECT sum(stored_bytes) FROM tidemark_stat) AS "bytes here", tidemark_check('logs') AS "check"
+  FROM tidemark_dataset;
 .print
 SELECT s.sink, sum(e.rows) AS exported, sum(e.skipped) AS filtered, count(e.object) AS files, sum(e.bytes) AS bytes,
        (SELECT sum(rows) FROM tidemark_lag WHERE sink = s.sink) AS lag
   FROM tidemark_sink s JOIN tidemark_export_log e USING (sink, dataset) GROUP BY 1;
 
 .print
-.print == 6. The proof, from the files: each record left exactly once
+.print == 8. The proof, from the files: each record left exactly once
 .system zstd -dqr --output-dir-mirror readback archive
 -- A file is lines of JSON: with commas for the line ends and brackets around, it is one array.
 CREATE TEMP TABLE gone AS
@@ -99,7 +119,12 @@ CREATE TEMP VIEW alarming AS
 CREATE TEMP TABLE proof(what TEXT, found INTEGER, expected INTEGER);
 INSERT INTO proof VALUES
   ('records loaded', (SELECT count(*) FROM raw), 28935),
-  ('rows in the log', (SELECT count(*) FROM logs), 28935),
+  ('rows written to the log', (SELECT written FROM tidemark_dataset), 28935),
+  ('rows left in it', (SELECT count(*) FROM logs), (SELECT written - pruned FROM tidemark_dataset)),
+  ('newest rows of each source', (SELECT count(*) FROM logs), (SELECT sum(min(n, 1000)) FROM
+    (SELECT count(*) AS n FROM raw GROUP BY line ->> 'source'))),
+  ('records that are not what is left', (SELECT count(*) FROM (
+    SELECT since, source, ts, level, component, body, json(attrs) FROM logs EXCEPT SELECT * FROM sent)), 0),
   ('lines in the archive', (SELECT count(*) FROM archived), 28935),
   ('different since among them', (SELECT count(DISTINCT since) FROM archived), 28935),
   ('records that are not in the archive', (SELECT count(*) FROM (SELECT * FROM sent EXCEPT SELECT * FROM archived)), 0),

@@ -9,9 +9,9 @@
 
 enum {
   TIDE_MAINTAIN_SEAL_PARTITIONS = 1000,
-  TIDE_MAINTAIN_PRUNE_BYTES = 256 << 20,  /* stored bytes taken away */
-  TIDE_MAINTAIN_COMPACT_BYTES = 16 << 20, /* stored bytes read */
-  TIDE_MAINTAIN_TRIM_ROWS = 10000         /* of the export log */
+  TIDE_MAINTAIN_PRUNE_BYTES = 256 << 20, /* stored bytes taken away */
+  TIDE_MAINTAIN_COMPACT_BYTES = 8 << 20, /* stored bytes read */
+  TIDE_MAINTAIN_TRIM_ROWS = 10000        /* of the export log */
 };
 /* Rows of the export log as old as that are trimmed, but for the last of each sink and partition. */
 #define TIDE_MAINTAIN_LOG_AGE_MS ((int64_t)30 * 24 * 3600 * 1000)
