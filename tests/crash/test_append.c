@@ -83,6 +83,7 @@ static void check(enum crash_how how) {
   sqlite3 *db = db_open(work, NULL);
   const bool durable = how == CRASH_KILL || (strcmp(journal, "wal") == 0 && strcmp(synchronous, "full") == 0);
   assert_text(db, "ok", "PRAGMA integrity_check");
+  assert_text(db, "ok", "SELECT tidemark_check('logs')");
   const int found = whole_transactions(db);
   ck_assert_msg(found == crash.shared->commits || found == crash.shared->commits + 1 ||
                     (!durable && found < crash.shared->commits),
@@ -102,6 +103,7 @@ static void check(enum crash_how how) {
     ck_assert_int_gt(sqlite3_last_insert_rowid(db), crash.shared->since);
   db_exec(db, "SELECT tidemark_flush('logs')");
   assert_text(db, "after", "SELECT body FROM logs");
+  assert_text(db, "ok", "SELECT tidemark_check('logs')");
   db_close(db);
 }
 

@@ -139,6 +139,7 @@ static int check_same(sqlite3 *db) {
 static void go_on_and_check(enum crash_how how) {
   sqlite3 *db = db_open(work, NULL);
   assert_text(db, "ok", "PRAGMA integrity_check");
+  assert_text(db, "ok", "SELECT tidemark_check('logs')");
   check_appended(db, how);
   db_exec(db,
           "CREATE TEMP TABLE claimed AS SELECT object FROM tidemark_batch UNION SELECT object FROM tidemark_export_log"
@@ -152,6 +153,7 @@ static void go_on_and_check(enum crash_how how) {
   check_log(db);
   check_archive(db);
   check_same(db);
+  assert_text(db, "ok", "SELECT tidemark_check('logs')");
   assert_text(db, "0", "SELECT tidemark_export('archive') ->> 'batches'");
   db_close(db);
 }

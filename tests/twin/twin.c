@@ -8,7 +8,7 @@
 #include "gen.h"
 #include "world.h"
 
-enum { WORLDS = 24, WORLDS_LONG = 3000, STEPS = 150, MANY_ROWS = 400 };
+enum { WORLDS = 24, WORLDS_LONG = 3000, STEPS = 150, STEPS_CHECK = 8, MANY_ROWS = 400 };
 
 /* ---- comparing ---- */
 
@@ -60,6 +60,20 @@ static void compare_status(struct world *world, struct pair *pair) {
                  "SELECT count(*), coalesce((SELECT seq FROM sqlite_sequence WHERE name = 't'), 0) FROM t");
   compare_counts(world, pair, "SELECT partition, rows FROM @S.tidemark_stat WHERE rows > 0",
                  "SELECT \"partition\", count(*) FROM t GROUP BY 1");
+}
+
+/* The dataset says of itself that all is well, with what the open transaction has written. */
+static void check(struct world *world, struct pair *pair) {
+  sqlite3_stmt *stmt = NULL;
+  char *sql = sqlite3_mprintf("SELECT tidemark_check('%s.my log')", world->schema);
+  int rc = sqlite3_prepare_v2(pair->log, sql, -1, &stmt, NULL);
+  if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW &&
+      strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") != 0)
+    fail(world, "%s: %s", sql, (const char *)sqlite3_column_text(stmt, 0));
+  rc = sqlite3_finalize(stmt);
+  if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_BUSY)
+    fail(world, "%s: %d (%s)", sql, rc, sqlite3_errmsg(pair->log));
+  sqlite3_free(sql);
 }
 
 static size_t compare_rows(struct world *world, struct pair *pair) {
@@ -435,10 +449,13 @@ static void run_world(uint64_t seed) {
       compare_rows(&world, pair);
     for (size_t n = pick(3); n > 0; n--)
       step_query(&world, pair);
+    if (i % STEPS_CHECK == 0)
+      check(&world, pair);
     compare_state(&world, pair);
   }
   end_transactions(&world);
   compare_rows(&world, &world.pairs[0]);
+  check(&world, &world.pairs[0]);
   for (size_t i = 0; i < world.npairs; i++)
     cursors_close(&world.pairs[i]);
   drop(&world);

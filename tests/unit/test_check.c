@@ -649,6 +649,63 @@ START_TEST(healthy_sinks) {
 }
 END_TEST
 
+/* All of source=a and source=b but their last row goes; neither sink holds it. */
+static void prune(void) {
+  db_exec(db, "DELETE FROM tidemark_batch; UPDATE tidemark_sink SET hold = 0;"
+              "SELECT tidemark_set('logs', 'retention_rows', 1), tidemark_prune('logs')");
+  assert_text(db, "9 11 12", "SELECT since FROM logs ORDER BY since");
+  assert_text(db, "source=a|0|6|5 source=b|0|8|2",
+              "SELECT partition, since, until, rows FROM tidemark_export_log"
+              " WHERE sink = 't' AND kind = 'gap' ORDER BY partition");
+}
+
+START_TEST(healthy_after_upkeep) {
+  begin();
+  db_exec(db, "INSERT INTO logs SELECT 'a', n, x FROM logs WHERE source = 'a'; SELECT tidemark_flush('logs')");
+  ck_assert_str_eq(check(), "ok");
+  db_exec(db, "DELETE FROM tidemark_batch; UPDATE tidemark_sink SET hold = 0;"
+              "SELECT tidemark_set('logs', 'retention_rows', 3), tidemark_prune('logs')");
+  assert_int(db, 4, "SELECT pruned FROM logs_segment WHERE partition = 1"); /* 9, 13, 14, 15 of 9 to 18 */
+  ck_assert_str_eq(check(), "ok"); /* the cut lies within a segment */
+  db_exec(db, "DELETE FROM logs WHERE since = (SELECT max(since) FROM logs); SELECT tidemark_compact('logs')");
+  assert_int(db, 0, "SELECT sum(pruned + deleted) FROM logs_segment");
+  ck_assert_str_eq(check(), "ok");
+  db_exec(db, "DELETE FROM tidemark_sink WHERE sink = 't'; SELECT tidemark_set('logs', 'retention_rows', 0),"
+              " tidemark_prune('logs')");
+  assert_int(db, 0, "SELECT count(*) FROM logs");
+  ck_assert_str_eq(check(), "ok");
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset) VALUES ('t', 'logs'); INSERT INTO logs VALUES ('a', 1, 1)");
+  ck_assert_str_eq(check(), "ok");
+  end();
+}
+END_TEST
+
+START_TEST(after_a_prune) {
+  static const struct {
+    const char *sql;
+    const char *words;
+  } damages[] = {
+      {"SELECT 1", "ok"},
+      {"UPDATE logs_partition SET pruned = 4 WHERE id = 1", "less deleted 1 and pruned 4 are 2 rows, but 1 are there"},
+      {"UPDATE logs_partition SET pruned_upto = 9 WHERE id = 1",
+       "less deleted 1 and pruned 5 are 1 rows, but 0 are there"},
+      {NO_RULE("export_log_update") "UPDATE tidemark_export_log SET rows = 4 WHERE sink = 't' AND rows = 5",
+       "sink 't', partition 'source=a': its log accounts for 4 rows and 1 are still to come, but 7 were written and 1"
+       " deleted"},
+      {NO_RULE("export_log_delete") "DELETE FROM tidemark_export_log WHERE sink = 't' AND partition = 'source=b';"
+                                    "DELETE FROM tidemark_export_total",
+       "sink 't', partition 'source=b': its log accounts for 0 rows and 1 are still to come, but 4 were written and 1"
+       " deleted"}};
+  for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+    begin();
+    prune();
+    db_exec(db, "%s", damages[i].sql);
+    ck_assert_msg(strstr(check(), damages[i].words) != NULL, "%s\nsays %s", damages[i].sql, check());
+    end();
+  }
+}
+END_TEST
+
 START_TEST(healthy_and_read_only) {
   char path[256];
   begin();
@@ -903,6 +960,8 @@ int main(void) {
                                 healthy_in_other_places,
                                 healthy_in_utf16,
                                 healthy_sinks,
+                                healthy_after_upkeep,
+                                after_a_prune,
                                 healthy_and_read_only,
                                 no_flipped_bit_is_ok_or_an_error,
                                 numbers_at_random_are_never_an_error,
