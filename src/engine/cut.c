@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "engine/scan.h"
+#include "model/partition.h"
 #include "segment/segment.h"
 
 /* ---- pure ---- */
@@ -27,17 +28,22 @@ int64_t tide_cut_in_unit(int64_t ms, enum tide_type type) {
   }
 }
 
+__extension__ typedef unsigned __int128 wide; /* rows times bytes fit */
+
+static int64_t bytes_of(const struct tide_cut_part *part) {
+  return (int64_t)(((wide)part->rows * (wide)part->bytes + (wide)part->of - 1) / (wide)part->of);
+}
+
 int64_t tide_cut_rows_past_bytes(const struct tide_cut_part *parts, size_t count, int64_t limit) {
   int64_t past = 0;
-  double left = (double)limit; /* for the rows of parts[i] and those before; from the newest back */
+  int64_t left = limit; /* for the rows of parts[i - 1] and those before, from the newest back */
   size_t i = count;
-  while (i > 0 && (double)parts[i - 1].bytes <= left)
-    left -= (double)parts[--i].bytes;
+  while (i > 0 && bytes_of(&parts[i - 1]) <= left)
+    left -= bytes_of(&parts[--i]);
   if (i == 0)
     return 0;
   const struct tide_cut_part *part = &parts[i - 1];
-  int64_t kept = part->bytes > 0 ? (int64_t)(left / (double)part->bytes * (double)part->rows) : part->rows;
-  past = part->rows - (kept < part->rows ? kept : part->rows);
+  past = part->rows - (int64_t)((wide)left * (wide)part->of / (wide)part->bytes);
   while (--i > 0)
     past += parts[i - 1].rows;
   return past;
@@ -51,32 +57,84 @@ struct parts {
   size_t cap;
 };
 
-static void add_part(struct parts *parts, int64_t rows, int64_t bytes, int64_t rows_of_bytes, struct tide_err *err) {
+static void add_part(struct parts *parts, struct tide_cut_part part, struct tide_err *err) {
   void *list = parts->list;
   if (tide_grow(&list, &parts->cap, parts->count + 1, sizeof *parts->list, err) != 0)
     return;
   parts->list = list;
-  parts->list[parts->count++] =
-      (struct tide_cut_part){rows, (int64_t)((double)bytes * ((double)rows / (double)rows_of_bytes))};
+  parts->list[parts->count++] = part;
 }
 
-static int64_t rows_past_bytes(struct tide_dataset *ds, const struct tide_stat *stat, struct tide_err *err) {
+static int64_t bytes_of_entry(const struct tide_tail_index *tail, int64_t last_since) {
+  size_t low = 0;
+  size_t high = tail->count;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (tail->entries[middle].last_since < last_since)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < tail->count ? tail->entries[low].bytes : 0;
+}
+
+/* One part for each batch in the tail. Gives their rows. */
+static int64_t add_tail(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, struct parts *parts,
+                        struct tide_err *err) {
+  struct tide_scan_frame frame;
+  struct tide_scan_request request;
+  int64_t rows = 0;
+  tide_scan_request_init(&request);
+  request.above = above;
+  tide_scan_request_partition(&request, stat->text, stat->text_size, err);
+  struct tide_scan *scan = tide_scan_open(ds, &request, err);
+  while (scan != NULL && tide_scan_next_frame(scan, &frame, err)) {
+    const int64_t of = (int64_t)frame.batch->rows;
+    int64_t live = 0;
+    for (size_t row = frame.first; row < frame.end; row++)
+      live += frame.live[row];
+    add_part(parts, (struct tide_cut_part){live, bytes_of_entry(&ds->tail, frame.batch->since[of - 1]), of}, err);
+    rows += live;
+  }
+  tide_scan_close(scan);
+  return rows;
+}
+
+/* One part for each segment. Gives the last since, at least pruned_upto. */
+static int64_t add_segments(struct tide_dataset *ds, const struct tide_stat *stat, struct parts *parts,
+                            int64_t *ret_rows, struct tide_err *err) {
   struct tide_segment_row segment;
-  struct parts parts = {0};
-  int64_t in_tail = stat->rows;
+  int64_t last = stat->pruned_upto;
   const struct tide_names names = tide_dataset_names(ds);
   sqlite3_stmt *stmt = tide_catalog_segments_prepare(ds->conn->db, names, err);
   if (stmt != NULL)
     tide_catalog_segments_seek(stmt, stat->partition, stat->pruned_upto);
   while (tide_catalog_segments_next(stmt, names, &segment, err)) {
-    add_part(&parts, tide_segment_row_live(&segment), segment.stored_bytes, segment.rows, err);
-    in_tail -= tide_segment_row_live(&segment);
+    const int64_t live = tide_segment_row_live(&segment);
+    add_part(parts, (struct tide_cut_part){live, segment.stored_bytes, segment.rows}, err);
+    *ret_rows += live;
+    last = segment.last_since;
   }
   sqlite3_finalize(stmt);
-  if (stat->tail_rows > 0)
-    add_part(&parts, in_tail, stat->tail_bytes, stat->tail_rows, err);
-  const int64_t past =
-      tide_err_is_set(err) ? 0 : tide_cut_rows_past_bytes(parts.list, parts.count, ds->config.options.retention_bytes);
+  return last;
+}
+
+/* Reads the tail only when the limit is not far. */
+static int64_t rows_past_bytes(struct tide_dataset *ds, const struct tide_stat *stat, struct tide_err *err) {
+  struct parts parts = {0};
+  int64_t rows = 0;
+  int64_t past = 0;
+  const int64_t limit = ds->config.options.retention_bytes;
+  const int64_t last = add_segments(ds, stat, &parts, &rows, err);
+  if (!tide_err_is_set(err) &&
+      (stat->tail_bytes > limit || tide_cut_rows_past_bytes(parts.list, parts.count, limit - stat->tail_bytes) > 0)) {
+    rows += add_tail(ds, stat, last, &parts, err);
+    if (rows != stat->rows)
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: partition '%.*s' has %lld rows, its counts say %lld",
+                   ds->name, (int)stat->text_size, stat->text, (long long)rows, (long long)stat->rows);
+    if (!tide_err_is_set(err))
+      past = tide_cut_rows_past_bytes(parts.list, parts.count, limit);
+  }
   tide_free(parts.list);
   return past;
 }
@@ -87,48 +145,65 @@ static int64_t rows_past_bytes(struct tide_dataset *ds, const struct tide_stat *
 struct aging {
   struct tide_dataset *ds;
   const struct tide_stat *stat;
-  int column;          /* TIDE_OPTIONS_BY_INGEST: none */
-  int64_t ingest_upto; /* ms */
-  int64_t column_upto; /* the same in the column's unit */
-  int64_t at;          /* rows up to it are past */
-  bool kept;           /* the next one is not: */
+  int column;           /* TIDE_OPTIONS_BY_INGEST: none */
+  int64_t ingest_upto;  /* ms */
+  int64_t column_upto;  /* the same in the column's unit; INT64_MIN: before all that the column can say */
+  struct tide_zone all; /* of a column of partition_by: what all rows have there; types 0: another column */
+  int64_t at;           /* rows up to it are past */
+  bool kept;            /* the next one is not: */
   int64_t kept_since;
   int64_t kept_at;
   bool kept_by_ingest; /* its time is that of its ingest */
 };
+
+static bool column_is_past(const struct aging *aging, int64_t value) {
+  return value <= aging->column_upto && aging->column_upto != INT64_MIN;
+}
+
+/* What the column has in a segment, by the segment's description. */
+static struct tide_zone zone_of(const struct aging *aging, const struct tide_segment_row *row, struct tide_err *err) {
+  struct tide_zone zone = {.types = 0xff};
+  const struct tide_chunk_source none = {0};
+  struct tide_segment *segment = tide_segment_open(aging->ds->spec, row->meta, row->meta_size, none, err);
+  if (segment == NULL) {
+    tide_err_prefix(err, "dataset %s, segment of partition '%.*s' up to since %lld", aging->ds->name,
+                    (int)aging->stat->text_size, aging->stat->text, (long long)row->last_since);
+    return zone;
+  }
+  tide_segment_zone(segment, (size_t)aging->column, &zone);
+  tide_segment_close(segment); /* the values are integers: no view of it is kept */
+  return zone;
+}
 
 /* Whether a segment's description says that no row in it is younger. */
 static bool whole_is_past(const struct aging *aging, const struct tide_segment_row *row, struct tide_err *err) {
   const bool by_ingest = row->newest_at <= aging->ingest_upto;
   if (aging->column == TIDE_OPTIONS_BY_INGEST)
     return by_ingest;
-  struct tide_zone zone;
-  const struct tide_chunk_source none = {0};
-  struct tide_segment *segment = tide_segment_open(aging->ds->spec, row->meta, row->meta_size, none, err);
-  if (segment == NULL) {
-    tide_err_prefix(err, "dataset %s, segment of partition '%.*s' up to since %lld", aging->ds->name,
-                    (int)aging->stat->text_size, aging->stat->text, (long long)row->last_since);
-    return false;
-  }
-  tide_segment_zone(segment, (size_t)aging->column, &zone);
+  const struct tide_zone zone = aging->all.types != 0 ? aging->all : zone_of(aging, row, err);
   const bool has_null = (zone.types & (1u << TIDE_VAL_NULL)) != 0;
   const bool only_null = zone.types == 1u << TIDE_VAL_NULL;
-  const bool past =
-      (only_null || (zone.bounded && zone.max.type == TIDE_VAL_INT && zone.max.i <= aging->column_upto)) &&
-      (!has_null || by_ingest);
-  tide_segment_close(segment);
-  return past;
+  return !tide_err_is_set(err) && (!has_null || by_ingest) &&
+         (only_null || (zone.bounded && zone.max.type == TIDE_VAL_INT && column_is_past(aging, zone.max.i)));
 }
 
-static void skip_whole_segments(struct aging *aging, struct tide_err *err) {
+/* Goes behind the segments that are past as a whole. Gives the last since of the first one that is not; 0: there is
+ * none. */
+static int64_t skip_whole_segments(struct aging *aging, struct tide_err *err) {
   struct tide_segment_row row;
+  int64_t stopped_by = 0;
   const struct tide_names names = tide_dataset_names(aging->ds);
   sqlite3_stmt *stmt = tide_catalog_segments_prepare(aging->ds->conn->db, names, err);
   if (stmt != NULL)
     tide_catalog_segments_seek(stmt, aging->stat->partition, aging->at);
-  while (tide_catalog_segments_next(stmt, names, &row, err) && whole_is_past(aging, &row, err))
-    aging->at = row.last_since;
+  while (stopped_by == 0 && tide_catalog_segments_next(stmt, names, &row, err)) {
+    if (whole_is_past(aging, &row, err))
+      aging->at = row.last_since;
+    else
+      stopped_by = row.last_since;
+  }
   sqlite3_finalize(stmt);
+  return stopped_by;
 }
 
 /* Whether the row at hand is past; when not, it is the one that ends the run. */
@@ -142,7 +217,7 @@ static bool row_is_past(struct aging *aging, struct tide_scan *scan, struct tide
     tide_scan_ingested_at(scan, &at, err);
   else
     at = value.i;
-  if (tide_err_is_set(err) || at <= (by_ingest ? aging->ingest_upto : aging->column_upto))
+  if (tide_err_is_set(err) || (by_ingest ? at <= aging->ingest_upto : column_is_past(aging, at)))
     return !tide_err_is_set(err);
   aging->kept = true;
   aging->kept_since = tide_scan_since(scan);
@@ -151,25 +226,29 @@ static bool row_is_past(struct aging *aging, struct tide_scan *scan, struct tide
   return false;
 }
 
-static void pass_rows(struct aging *aging, struct tide_err *err) {
+/* Looks at the rows up to a since one by one, as far as they are past. */
+static void pass_rows(struct aging *aging, int64_t upto, struct tide_err *err) {
   struct tide_scan_request request;
   tide_scan_request_init(&request);
   request.above = aging->at;
+  request.upto = upto;
   tide_scan_request_partition(&request, aging->stat->text, aging->stat->text_size, err);
   struct tide_scan *scan = tide_scan_open(aging->ds, &request, err);
   while (scan != NULL && !aging->kept && tide_scan_next(scan, err) && row_is_past(aging, scan, err)) {
   }
   tide_scan_close(scan);
   if (!tide_err_is_set(err))
-    aging->at = aging->kept ? aging->kept_since - 1 : aging->stat->last_since;
+    aging->at = aging->kept ? aging->kept_since - 1 : upto;
 }
 
 static void find_age(struct aging *aging, struct tide_err *err) {
+  int64_t segment_last = 0;
   if (aging->at < aging->stat->pruned_upto)
     aging->at = aging->stat->pruned_upto;
-  skip_whole_segments(aging, err);
-  if (!tide_err_is_set(err))
-    pass_rows(aging, err);
+  while (!aging->kept && !tide_err_is_set(err) && (segment_last = skip_whole_segments(aging, err)) > 0)
+    pass_rows(aging, segment_last, err);
+  if (!aging->kept && !tide_err_is_set(err) && aging->at < aging->stat->last_since)
+    pass_rows(aging, aging->stat->last_since, err);
 }
 
 int64_t tide_cut_by_ingest(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, int64_t upto_ms,
@@ -177,6 +256,24 @@ int64_t tide_cut_by_ingest(struct tide_dataset *ds, const struct tide_stat *stat
   struct aging aging = {.ds = ds, .stat = stat, .column = TIDE_OPTIONS_BY_INGEST, .ingest_upto = upto_ms, .at = above};
   find_age(&aging, err);
   return aging.kept && aging.at < above ? above : aging.at;
+}
+
+/* All rows of a partition have the same in a column of partition_by, and no segment stores it. */
+static void know_partition_column(struct aging *aging, struct tide_err *err) {
+  struct tide_val values[TIDE_SPEC_PARTITION_MAX];
+  struct tide_buf bytes = {0};
+  const struct tide_spec *spec = aging->ds->spec;
+  const int at = aging->column != TIDE_OPTIONS_BY_INGEST ? spec->columns[aging->column].partition_at : -1;
+  if (at < 0)
+    return;
+  if (tide_partition_decode(spec, aging->stat->text, aging->stat->text_size, values, &bytes, err) == 0)
+    aging->all = (struct tide_zone){.types = (uint8_t)(1u << values[at].type),
+                                    .bounded = values[at].type != TIDE_VAL_NULL,
+                                    .min = values[at],
+                                    .max = values[at]};
+  else if (err->rc == SQLITE_ERROR)
+    err->rc = SQLITE_CORRUPT_VTAB; /* our own table holds it */
+  tide_buf_clear(&bytes);
 }
 
 static void cut_by_age(struct tide_dataset *ds, const struct tide_stat *stat, int64_t now_ms, struct tide_cut *cut,
@@ -189,6 +286,7 @@ static void cut_by_age(struct tide_dataset *ds, const struct tide_stat *stat, in
   if (aging.column != TIDE_OPTIONS_BY_INGEST)
     type = ds->spec->columns[aging.column].type;
   aging.column_upto = tide_cut_in_unit(aging.ingest_upto, type);
+  know_partition_column(&aging, err);
   find_age(&aging, err);
   if (tide_err_is_set(err))
     return;

@@ -1,8 +1,9 @@
 /* How far the limits of retention reach into a partition: the longest prefix in which every row is past one of them.
  * A row is past
  *   retention_rows   when so many rows or more are newer
- *   retention_bytes  when the newer rows and it take more bytes as stored; a row of a segment takes an equal share of
- *                    that segment's bytes, one of the tail an equal share of its partition's there
+ *   retention_bytes  when the newer rows and it take more bytes as stored; a row takes an equal share of the bytes of
+ *                    its segment, or of its batch in the tail, so that the share is the same whatever else goes; what
+ *                    the rows of one take together counts as whole bytes, rounded up
  *   retention_age    when its time (retention_by's column; where that is NULL, its ingest) is so long ago or longer
  * Rows that DELETE took count nowhere. */
 #ifndef TIDE_ENGINE_CUT_H
@@ -30,14 +31,16 @@ int64_t tide_cut_by_ingest(struct tide_dataset *ds, const struct tide_stat *stat
 /* ---- pure ---- */
 
 /* How many rows, from the oldest on, must go so that the others take at most `limit` bytes: parts are in the order of
- * their rows. */
+ * their rows. Exact for all numbers that the catalog lets in. */
 struct tide_cut_part {
   int64_t rows;
-  int64_t bytes; /* of all its rows together */
+  int64_t bytes; /* of `of` rows, the part's among them, all alike */
+  int64_t of;    /* above 0, and not below rows */
 };
 int64_t tide_cut_rows_past_bytes(const struct tide_cut_part *parts, size_t count, int64_t limit);
 
-/* A time in a TIMESTAMP type's unit, rounded down, at the ends of 64 bits when it is beyond them. */
+/* A time in a TIMESTAMP type's unit, rounded down, at the ends of 64 bits when it is beyond them. Above INT64_MIN + 1 ms
+ * the result is INT64_MIN only then: no whole millisecond is that many microseconds or nanoseconds. */
 int64_t tide_cut_in_unit(int64_t ms, enum tide_type type);
 
 #endif

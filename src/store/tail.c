@@ -66,15 +66,13 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
   if (run->rows == 0)
     return;
   struct tide_buf data = {0};
-  const struct tide_tail_entry entry = {.last_since = run->last_since,
-                                        .first_since = run->first_since,
-                                        .partition = run->partition,
-                                        .rows = run->rows,
-                                        .bytes = (int64_t)run->bytes.len};
+  struct tide_tail_entry entry = {
+      .last_since = run->last_since, .first_since = run->first_since, .partition = run->partition, .rows = run->rows};
   tide_buf_reserve(&data, run->bytes.len + TAIL_HEADER_MAX + TAIL_HASH_SIZE, err);
   put_header(&data, run, spec, err);
   tide_buf_put(&data, run->bytes.data, run->bytes.len, err);
   tide_buf_put_u64(&data, XXH3_64bits_withSeed(data.data, data.len, (uint64_t)run->last_since), err);
+  entry.bytes = (int64_t)data.len; /* as who reads the table sees it */
   sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("tail") " VALUES(?1, ?2, ?3, ?4, ?5)",
                                          names.schema, names.dataset);
   if (stmt != NULL) {
