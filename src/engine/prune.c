@@ -113,6 +113,31 @@ static int64_t end_of_piece(struct pruning *pruning, struct tide_err *err) {
   return bytes < most ? free_upto : upto;
 }
 
+/* What a piece takes away. */
+struct piece {
+  int64_t until; /* the last row; the partition's newest since when nothing is left, deleted rows at the end gone too */
+  int64_t rows;  /* live ones */
+};
+
+/* Nothing goes by counts that are wrong: they say how much is past a limit. */
+static void check_counts(struct pruning *pruning, struct tide_err *err) {
+  const struct tide_stat *stat = &pruning->stat;
+  const int64_t rows = range_of(pruning, stat->pruned_upto, stat->last_since, INT64_MAX, err).rows;
+  if (rows != stat->rows)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: partition '%s' has %lld rows, its counts say %lld",
+                 pruning->ds->name, text_of(pruning), (long long)rows, (long long)stat->rows);
+}
+
+static struct piece piece_upto(struct pruning *pruning, int64_t upto, struct tide_err *err) {
+  const struct tide_stat *stat = &pruning->stat;
+  struct piece piece = {.until = stat->last_since};
+  check_counts(pruning, err);
+  piece.rows = range_of(pruning, stat->pruned_upto, upto, INT64_MAX, err).rows;
+  if (piece.rows < stat->rows)
+    piece.until = range_of(pruning, stat->pruned_upto, upto, piece.rows, err).until;
+  return piece;
+}
+
 /* Sinks that have not had all the rows up to `until` are told so in their log. */
 static void write_gaps(struct pruning *pruning, int64_t until, struct tide_err *err) {
   struct tide_dataset *ds = pruning->ds;
@@ -203,18 +228,15 @@ static bool take_away(struct pruning *pruning, struct tide_err *err) {
   if (!look(pruning, err) || pruning->retention.free_rows == 0)
     return false;
   const int64_t upto = end_of_piece(pruning, err);
-  const int64_t rows = range_of(pruning, pruning->stat.pruned_upto, upto, INT64_MAX, err).rows;
-  /* all that was written may have gone, deleted rows at the end too */
-  const int64_t until = rows < pruning->stat.rows ? range_of(pruning, pruning->stat.pruned_upto, upto, rows, err).until
-                                                  : pruning->stat.last_since;
-  if (tide_err_is_set(err) || rows == 0)
+  const struct piece piece = piece_upto(pruning, upto, err);
+  if (tide_err_is_set(err) || piece.rows == 0)
     return false;
-  write_gaps(pruning, until, err);
+  write_gaps(pruning, piece.until, err);
   if (!tide_err_is_set(err))
-    remove_rows(pruning, until, rows, err);
+    remove_rows(pruning, piece.until, piece.rows, err);
   if (tide_err_is_set(err))
     return false;
-  pruning->result->rows += rows;
+  pruning->result->rows += piece.rows;
   return true;
 }
 
@@ -236,17 +258,22 @@ static bool take_piece(struct pruning *pruning, struct tide_err *err) {
 static void tell_what_would_go(struct pruning *pruning, struct tide_err *err) {
   struct tide_segment_row row;
   struct tide_prune_result *result = pruning->result;
-  write_gaps(pruning, pruning->retention.free_upto, err);
+  const struct tide_prune_result before = *result;
+  const struct piece piece = piece_upto(pruning, pruning->retention.free_upto, err);
+  write_gaps(pruning, piece.until, err);
   sqlite3_stmt *stmt = tide_catalog_segments_prepare(pruning->ds->conn->db, pruning->names, err);
   if (stmt != NULL)
     tide_catalog_segments_seek(stmt, pruning->id, 0);
-  while (tide_catalog_segments_next(stmt, pruning->names, &row, err) &&
-         row.last_since <= pruning->retention.free_upto) {
+  while (tide_catalog_segments_next(stmt, pruning->names, &row, err) && row.last_since <= piece.until) {
     result->segments++;
     result->stored_bytes += row.stored_bytes;
   }
   sqlite3_finalize(stmt);
-  result->rows += pruning->retention.free_rows;
+  if (tide_err_is_set(err)) {
+    *result = before;
+    return;
+  }
+  result->rows += piece.rows;
   pruning->took = true;
 }
 
