@@ -59,6 +59,17 @@ static char *state_of(sqlite3 *db) {
   return state;
 }
 
+/* What the error left, and the repetition made of it, is sound; after a RENAME or DROP there is none. */
+static void check_dataset(sqlite3 *db, long n, const char *sql) {
+  sqlite3_stmt *stmt = NULL;
+  sqlite3_prepare_v2(db, "SELECT tidemark_check('logs') FROM tidemark_registry WHERE dataset = 'logs'", -1, &stmt,
+                     NULL);
+  if (sqlite3_step(stmt) == SQLITE_ROW)
+    ck_assert_msg(strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") == 0, "allocation %ld of %s: %s", n, sql,
+                  sqlite3_column_text(stmt, 0));
+  sqlite3_finalize(stmt);
+}
+
 /* Empties the folder, so that every run of an export starts alike. */
 static void clean_folder(void) {
   char command[128];
@@ -93,6 +104,14 @@ static const struct statement statements[] = {
     {"SELECT tidemark_claim('b', 'logs')", 1},
     {"SELECT tidemark_export('a', 'now')", 0},
     {"SELECT tidemark_rewind('b', 'logs', 'source=s0', 0, 'test')", 0}, /* the answer may fail when all is done */
+    {"SELECT tidemark_set('logs', 'retention_rows', 5)", 0},
+    {"BEGIN; UPDATE tidemark_sink SET hold_rows = 9; SELECT tidemark_set('logs', 'retention_rows', 5); SELECT"
+     " tidemark_prune('logs'); INSERT INTO logs VALUES('s1', 3, 'three'); SELECT tidemark_prune('logs'); COMMIT",
+     1},
+    {"UPDATE tidemark_sink SET hold = 0; SELECT tidemark_set('logs', 'retention_bytes', 400);"
+     " SELECT tidemark_prune('logs')",
+     0}, /* partition by partition */
+    {"SELECT tidemark_set('logs', 'retention_age', 0); SELECT tidemark_prune('logs', 'dry-run')", 0},
     {"ALTER TABLE logs RENAME TO renamed", 1},
     {"DROP TABLE logs", 0},
 };
@@ -125,6 +144,7 @@ START_TEST(every_allocation) {
         ck_assert_msg(strcmp(before, after) == 0, "allocation %ld of %s:\n%s\n%s", n, statement->sql, before, after);
       free(after);
       run(db, statement->sql);
+      check_dataset(db, n, statement->sql);
     }
     free(before);
     clean_folder();
