@@ -15,8 +15,8 @@ struct compact {
   sqlite3_stmt *segments_stmt; /* at rest while something is written */
   int64_t partition;           /* the one at hand; 0: before the first */
   struct tide_buf text;
-  int64_t pos;  /* segments of it up to here were looked at since it was come to, or come to again */
-  bool changed; /* something of it was rewritten since */
+  int64_t pos;  /* this look at it has come to here */
+  bool changed; /* and has rewritten something */
   struct tide_pick pick;
 };
 
@@ -54,7 +54,8 @@ static bool next_partition(struct compact *compact, struct tide_err *err) {
   return compact->partition != 0;
 }
 
-/* What was rewritten can make something before it due: a partition is left when a whole look at it finds nothing. */
+/* What a run became may fit together with what lies around it, for it was weighed by estimate and a run is bounded: a
+ * partition is left when a whole look at it finds nothing. */
 static bool look_on(struct compact *compact, struct tide_err *err) {
   if (!compact->changed)
     return next_partition(compact, err);
@@ -230,7 +231,7 @@ static void work_run(struct compact *compact, struct tide_err *err) {
   if (!found || tide_err_is_set(err))
     return;
   add_up(&rewrite, compact->result);
-  compact->pos = run.segments[0].first_since - 1; /* what it became may fit together with what comes behind */
+  compact->pos = last_since(&run);
   compact->changed = true;
 }
 
@@ -257,7 +258,6 @@ void tide_compact(struct tide_dataset *ds, const struct tide_compact_request *re
                   struct tide_compact_result *result, struct tide_err *err) {
   struct compact compact = {.ds = ds, .names = tide_dataset_names(ds), .request = request, .result = result};
   tide_dataset_check_unread(ds, "tidemark_compact", err);
-  tide_txn_flush(ds, err); /* rows that the open transaction has deleted are counted in their segments */
   compact.segments_stmt = tide_catalog_segments_prepare(ds->conn->db, compact.names, err);
   if (!tide_err_is_set(err))
     compact_all(&compact, err);

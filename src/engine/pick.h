@@ -14,8 +14,9 @@
  *           neighbour or fills half a segment by itself
  *   next    otherwise the same is asked from the next segment on
  *
- * What a run becomes is not due again: two neighbours exceed the target together, nothing in it is deleted or pruned,
- * and its level is reached. A segment bigger than the target, whose option was lowered, is not due for that. */
+ * When nothing is due any more, nothing will be until rows come or go: two neighbours exceed the target together
+ * (lazily: or the first outweighs what is behind it), no deleted row is left, and levels are reached. A segment bigger
+ * than the target, whose option was lowered, is not due for that. */
 #ifndef TIDE_ENGINE_PICK_H
 #define TIDE_ENGINE_PICK_H
 

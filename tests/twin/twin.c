@@ -323,19 +323,24 @@ static bool other_is_busy(const struct world *world, const struct pair *pair) {
   return false;
 }
 
-/* tidemark_flush changes no row; when it wrote, the twin writes as well, for the locks. */
-static void step_flush(struct world *world, struct pair *pair) {
+/* tidemark_flush and tidemark_compact change no row; when one wrote, the twin writes as well, for the locks. */
+static void step_upkeep(struct world *world, struct pair *pair) {
   const bool free_to_write = !other_is_busy(world, pair) && !cursors_any(pair) && sqlite3_get_autocommit(pair->log);
-  char *sql = sqlite3_mprintf("SELECT tidemark_flush('%s.my log')", world->schema);
+  const bool flush = one_in(2);
+  char *sql = sqlite3_mprintf("SELECT tidemark_%s('%s.my log')", flush ? "flush" : "compact", world->schema);
   sqlite3_stmt *stmt = NULL;
-  bool wrote = false;
+  bool wrote = false, damaged = false;
   note(world, pair, "%s", sql);
   int rc = sqlite3_prepare_v2(pair->log, sql, -1, &stmt, NULL);
-  if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW)
-    wrote = strstr((const char *)sqlite3_column_text(stmt, 0), "\"partitions\":0") == NULL;
+  if (rc == SQLITE_OK && sqlite3_step(stmt) == SQLITE_ROW) {
+    const char *answer = (const char *)sqlite3_column_text(stmt, 0);
+    wrote = strstr(answer, flush ? "\"partitions\":0" : "\"runs\":0") == NULL;
+    damaged = strstr(answer, "\"failures\"") != NULL;
+  }
   rc = sqlite3_finalize(stmt);
-  if (rc != SQLITE_OK && ((rc & 0xff) != SQLITE_BUSY || free_to_write))
-    fail(world, "%s: %d (%s)", sql, rc, sqlite3_errmsg(pair->log));
+  const bool locked = (rc & 0xff) == SQLITE_LOCKED && !flush && cursors_any(pair);
+  if (damaged || (rc != SQLITE_OK && !locked && ((rc & 0xff) != SQLITE_BUSY || free_to_write)))
+    fail(world, "%s: %d (%s)%s", sql, rc, sqlite3_errmsg(pair->log), damaged ? " found damage" : "");
   if (wrote || rc != SQLITE_OK)
     pair->changes = CHANGES_UNKNOWN;
   const int twin = run_twin(world, pair, wrote ? "UPDATE @B SET n = n + 1" : "SELECT count(*) FROM t");
@@ -397,10 +402,10 @@ static void step_write(struct world *world, struct pair *pair) {
     step_feed(world, pair);
   else if (dice < 60)
     step_delete(world, pair, world->rows > MANY_ROWS);
-  else if (dice < 80)
+  else if (dice < 78)
     step_transaction(world, pair);
   else if (dice < 86)
-    step_flush(world, pair);
+    step_upkeep(world, pair);
   else if (dice < 89)
     cursor_open(world, pair);
   else if (dice < 95)

@@ -205,14 +205,16 @@ END_TEST
 START_TEST(pruned_rows_are_dropped) {
   begin();
   seal_many(3, 10);
-  db_exec(db, "DELETE FROM logs WHERE since = 12; UPDATE logs_partition SET pruned = 14, pruned_upto = 15;"
-              "UPDATE logs_segment SET pruned = CASE last_since WHEN 10 THEN 10 WHEN 20 THEN 4 ELSE 0 END");
+  db_exec(db, "DELETE FROM logs WHERE since = 12; UPDATE tidemark_sink SET hold = 0;"
+              "SELECT tidemark_set('logs', 'retention_rows', 15), tidemark_prune('logs')");
+  assert_text(db, "10|1|4 10|0|0", "SELECT rows, deleted, pruned FROM logs_segment");
   assert_int(db, 15, "SELECT count(*) FROM logs");
   remember("logs", logs_columns);
-  assert_text(db, "3|1|15|15",
+  assert_text(db, "2|1|15|5",
               "SELECT j ->> 'segments_in', j ->> 'segments_out', j ->> 'rows', j ->> 'dropped'"
               " FROM (SELECT tidemark_compact('logs') AS j)");
   check_same("logs", logs_columns);
+  assert_text(db, "ok", "SELECT tidemark_check('logs')");
   assert_text(db, "16|30|15|0|0", "SELECT first_since, last_since, rows, deleted, pruned FROM logs_segment");
   assert_text(db, "15|0", "SELECT rows, (SELECT count(*) FROM logs_deleted) FROM tidemark_stat");
   end();
@@ -297,7 +299,7 @@ END_TEST
 START_TEST(a_lowered_target_holds_for_what_is_rewritten) {
   begin();
   seal_many(1, 100);
-  db_exec(db, "SELECT tidemark_compact('logs'); UPDATE logs_config SET value = 16 WHERE key = 'segment_rows'; SELECT "
+  db_exec(db, "SELECT tidemark_compact('logs'), tidemark_set('logs', 'segment_rows', 16); SELECT "
               "tidemark_compact('logs')");
   assert_text(db, "100", "SELECT rows FROM logs_segment");
   db_exec(db, "DELETE FROM logs WHERE since = 50");
@@ -470,7 +472,8 @@ START_TEST(interrupted_anywhere) {
     stops += !done;
     db_exec(db, "SELECT tidemark_compact('logs')");
     check_same("logs", logs_columns);
-    assert_text(db, "4|0", "SELECT count(*), (SELECT count(*) FROM logs_deleted) FROM logs_segment");
+    assert_text(db, "4|0|ok",
+                "SELECT count(*), (SELECT count(*) FROM logs_deleted), tidemark_check('logs') FROM logs_segment");
     db_close(db);
   }
   ck_assert_int_gt(stops, 20);
