@@ -94,7 +94,8 @@ static void tell_what_stays(struct pruning *pruning, struct tide_err *err) {
 
 /* ---- taking away ---- */
 
-/* How far one piece goes: to the end of what is free, or of the last whole segment within its bytes. */
+/* How far one piece goes: to the end of what is free, or of the last whole segment within its bytes and of a batch that
+ * it would cut. */
 static int64_t end_of_piece(struct pruning *pruning, struct tide_err *err) {
   struct tide_segment_row row;
   const int64_t free_upto = pruning->retention.free_upto;
@@ -110,7 +111,10 @@ static int64_t end_of_piece(struct pruning *pruning, struct tide_err *err) {
     upto = row.last_since;
   }
   sqlite3_finalize(stmt);
-  return bytes < most ? free_upto : upto;
+  if (bytes < most)
+    return free_upto;
+  upto = tide_retention_whole(pruning->ds, &pruning->stat, &pruning->holds, upto, TIDE_RETENTION_UP, err);
+  return upto < free_upto ? upto : free_upto;
 }
 
 /* What a piece takes away. */

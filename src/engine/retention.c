@@ -42,11 +42,52 @@ static int64_t capped_upto(const struct looking *looking, const struct tide_hold
 static int64_t free_of(const struct looking *looking, const struct tide_hold *hold, struct tide_err *err) {
   const int64_t capped = capped_upto(looking, hold, err);
   const int64_t upto = hold->holds ? capped : INT64_MAX;
-  if (hold->batch == 0)
-    return upto;
-  if (capped > hold->batch_since && tide_batch_is_abandoned(hold->batch_owner, hold->lease_until, looking->now_ms))
-    return upto;
-  return hold->batch_since < upto ? hold->batch_since : upto;
+  const bool batch_may_go =
+      hold->batch == 0 || (tide_batch_is_abandoned(hold->batch_owner, hold->lease_until, looking->now_ms) &&
+                           count_rows(looking, capped, hold->batch_until, err) == 0);
+  return batch_may_go || hold->batch_since > upto ? upto : hold->batch_since;
+}
+
+/* Whether rows of the sink's open batch lie on both sides of a since. */
+static bool cuts_batch(const struct looking *looking, const struct tide_hold *hold, int64_t upto,
+                       struct tide_err *err) {
+  return hold->batch != 0 && hold->batch_since < upto && upto < hold->batch_until &&
+         count_rows(looking, upto, hold->batch_until, err) > 0 && count_rows(looking, hold->batch_since, upto, err) > 0;
+}
+
+int64_t tide_retention_whole(struct tide_dataset *ds, const struct tide_stat *stat, const struct tide_holds *holds,
+                             int64_t upto, enum tide_retention_way way, struct tide_err *err) {
+  const struct looking looking = {ds, stat, 0};
+  for (size_t i = 0; i < holds->count && !tide_err_is_set(err); i++) {
+    const struct tide_hold *hold = &holds->items[i];
+    if (!cuts_batch(&looking, hold, upto, err))
+      continue;
+    upto = way == TIDE_RETENTION_UP ? hold->batch_until : hold->batch_since;
+    i = (size_t)-1; /* the new place may be inside another's */
+  }
+  return upto;
+}
+
+/* What each sink holds back, and with it how far rows are free. */
+static void look_at_holds(const struct looking *looking, const struct tide_holds *holds,
+                          struct tide_retention *retention, struct tide_err *err) {
+  const int64_t cut = retention->cut.upto;
+  for (size_t i = 0; i < holds->count && !tide_err_is_set(err); i++) {
+    const struct tide_hold *hold = &holds->items[i];
+    if ((!hold->holds && hold->batch == 0) || hold->watermark >= cut)
+      continue;
+    const int64_t upto = free_of(looking, hold, err);
+    retention->held_rows[i] = count_rows(looking, upto, cut, err);
+    if (upto < retention->free_upto)
+      retention->free_upto = upto;
+  }
+  retention->free_upto =
+      tide_retention_whole(looking->ds, looking->stat, holds, retention->free_upto, TIDE_RETENTION_DOWN, err);
+  for (size_t i = 0; i < holds->count && !tide_err_is_set(err); i++) {
+    const struct tide_hold *hold = &holds->items[i];
+    if (hold->batch != 0 && hold->batch_since == retention->free_upto)
+      retention->held_rows[i] = count_rows(looking, retention->free_upto, cut, err);
+  }
 }
 
 void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, const struct tide_holds *holds,
@@ -58,18 +99,12 @@ void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, 
   retention.free_upto = retention.cut.upto;
   if (retention.past_rows > 0 && holds->count > 0)
     retention.held_rows = tide_alloc_zero(holds->count, sizeof *retention.held_rows, err);
-  for (size_t i = 0; i < holds->count && retention.held_rows != NULL && !tide_err_is_set(err); i++) {
-    const struct tide_hold *hold = &holds->items[i];
-    if ((!hold->holds && hold->batch == 0) || hold->watermark >= retention.cut.upto)
-      continue;
-    const int64_t upto = free_of(&looking, hold, err);
-    retention.held_rows[i] = count_rows(&looking, upto, retention.cut.upto, err);
-    if (upto < retention.free_upto)
-      retention.free_upto = upto;
+  if (retention.held_rows != NULL) {
+    retention.nheld = holds->count;
+    look_at_holds(&looking, holds, &retention, err);
   }
   if (retention.free_upto < stat->pruned_upto)
     retention.free_upto = stat->pruned_upto;
-  retention.nheld = retention.held_rows != NULL ? holds->count : 0;
   retention.free_rows = count_rows(&looking, stat->pruned_upto, retention.free_upto, err);
   if (tide_err_is_set(err))
     tide_retention_clear(&retention);

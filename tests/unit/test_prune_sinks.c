@@ -167,13 +167,30 @@ START_TEST(cap_turns_an_abandoned_batch_into_the_gap) {
     assert_int(db, 1, "SELECT tidemark_claim('s', 'logs')");
     assert_text(db, "35|40|5", "SELECT since, until, rows FROM tidemark_batch");
     end();
-    ck_assert_str_eq(prune_over_batch("hold_rows = 30", owners[i]), "10|30, gap 0 10 10, batches 0");
+    ck_assert_str_eq(prune_over_batch("hold_rows = 28", owners[i]), "12|28, gap 0 12 12, batches 0");
     end();
     ck_assert_str_eq(prune_over_batch("hold_age = 0", owners[i]), "40|0, gap 0 40 40, batches 0");
     end();
     ck_assert_str_eq(prune_over_batch("hold = 0, hold_rows = 5", owners[i]), "40|0, gap 0 40 40, batches 0");
     end();
   }
+}
+END_TEST
+
+/* Its rows may have arrived: the sink must not be given some of them again, under another name. */
+START_TEST(abandoned_batch_goes_whole_or_not_at_all) {
+  ck_assert_str_eq(prune_over_batch("hold_rows = 29", dead), "0|40, -, batches 1");
+  end();
+  begin_with_40();
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset, max_rows, hold_rows) VALUES ('s', 'logs', 12, 0)");
+  db_exec(db, "SELECT tidemark_claim('s', 'logs'); UPDATE tidemark_batch SET %s", dead);
+  limit("retention_rows", "30"); /* the limit, too, lies inside */
+  ck_assert_str_eq(prune("rows held_rows held[0].sink held[0].rows"), "0|10|s|10");
+  limit("retention_rows", "28");
+  ck_assert_str_eq(prune("rows held_rows"), "12|0");
+  ck_assert_str_eq(log_of("s"), "gap 0 12 12");
+  check_logs();
+  end();
 }
 END_TEST
 
@@ -330,6 +347,7 @@ int main(void) {
                                 hold_age_is_exact,
                                 open_batch_holds_whatever_its_sink,
                                 cap_turns_an_abandoned_batch_into_the_gap,
+                                abandoned_batch_goes_whole_or_not_at_all,
                                 batch_stays_without_a_cap_or_with_somebody_at_work,
                                 everyone_who_is_overtaken_is_told,
                                 gaps_are_of_the_prunes_transaction,
