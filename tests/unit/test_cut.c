@@ -319,6 +319,22 @@ START_TEST(cuts_are_the_models) {
 }
 END_TEST
 
+START_TEST(first_time_of_all_is_not_past_what_lies_before_it) {
+  scratch_open();
+  shim_register();
+  shim.now_ms = T0;
+  sqlite3 *db = db_open(scratch_path("db"), "shim");
+  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(ts TIMESTAMP_NS, segment_rows=16, retention_by=ts,"
+              " retention_age='365000 days'); INSERT INTO logs VALUES (-9223372036854775807 - 1)"); /* the year 1677 */
+  assert_int(db, 0, "SELECT tidemark_prune('logs') ->> 'rows'");
+  db_exec(db, "SELECT tidemark_flush('logs')");
+  assert_int(db, 0, "SELECT tidemark_prune('logs') ->> 'rows'");
+  db_exec(db, "SELECT tidemark_set('logs', 'retention_age', '36500 days')");
+  assert_int(db, 1, "SELECT tidemark_prune('logs') ->> 'rows'");
+  db_close(db);
+}
+END_TEST
+
 /* ---- what need not be read ---- */
 
 /* Five segments of 16 rows: ingest and ts are 100 ms later from one to the next, the first 1000 ms ago. Then the chunks
@@ -420,6 +436,7 @@ int main(void) {
                                 rows_past_a_limit_of_bytes,
                                 rows_past_bytes_is_exact,
                                 cuts_are_the_models,
+                                first_time_of_all_is_not_past_what_lies_before_it,
                                 age_of_ingest_reads_the_segment_of_the_cut_alone,
                                 age_of_a_column_reads_the_segment_of_the_cut_alone,
                                 column_of_nulls_goes_by_ingest_unread,

@@ -341,6 +341,20 @@ START_TEST(other_schemas_and_names) {
 }
 END_TEST
 
+START_TEST(name_in_other_letters_finds_the_sinks_that_hold) {
+  begin_with_40();
+  limit("retention_rows", "0");
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset) VALUES ('s', 'logs')");
+  deliver("s", "source=a", 0, 20, 20);
+  db_close(db);
+  db = db_open(scratch_path("db"), "shim");
+  assert_text(db, "logs|20|20",
+              "SELECT j ->> 'dataset', j ->> 'rows', j ->> 'held_rows' FROM"
+              " (SELECT tidemark_prune('MAIN.Logs') AS j)");
+  end();
+}
+END_TEST
+
 START_TEST(utf16) {
   begin();
   db_close(db);
@@ -403,6 +417,7 @@ int main(void) {
                                 damaged_partition_does_not_stop_the_others,
                                 damage_never_takes_what_a_sink_holds,
                                 other_schemas_and_names,
+                                name_in_other_letters_finds_the_sinks_that_hold,
                                 utf16,
                                 read_only_database,
                                 bad_arguments,
