@@ -39,8 +39,8 @@ struct tide_cut_part {
 };
 int64_t tide_cut_rows_past_bytes(const struct tide_cut_part *parts, size_t count, int64_t limit);
 
-/* A time in a TIMESTAMP type's unit, rounded down, at the ends of 64 bits when it is beyond them. A time above INT64_MIN
- * ms gives INT64_MIN only when it is before all that the type can say. */
+/* A time in a TIMESTAMP type's unit, rounded down, at the ends of 64 bits when it is beyond them. A time above
+ * INT64_MIN ms gives INT64_MIN only when it is before all that the type can say. */
 int64_t tide_cut_in_unit(int64_t ms, enum tide_type type);
 
 #endif
