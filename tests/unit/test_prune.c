@@ -203,6 +203,26 @@ START_TEST(dry_run_says_what_then_happens) {
 }
 END_TEST
 
+START_TEST(dry_run_counts_segments_without_live_rows_as_a_prune_does) {
+  static const char report[] = "SELECT j ->> 'rows', j ->> 'segments' FROM (SELECT tidemark_prune('logs', %Q) AS j)";
+  begin();
+  append("a", 16);
+  append("a", 16);
+  shim.now_ms = T0 + 1000;
+  append("a", 16);
+  append("a", 16);
+  db_exec(db, "DELETE FROM logs WHERE since BETWEEN 17 AND 32 OR since > 48");
+  limit("retention_age", "1"); /* the cut lies behind the second segment, the last row that goes before it */
+  assert_text(db, "16|1", report, "dry-run");
+  assert_text(db, "16|1", report, NULL);
+  limit("retention_age", NULL);
+  limit("retention_rows", "0"); /* nothing is left, so the deleted rows at both ends go along */
+  assert_text(db, "16|3", report, "dry-run");
+  assert_text(db, "16|3", report, NULL);
+  end();
+}
+END_TEST
+
 /* ---- pieces ---- */
 
 START_TEST(much_goes_in_pieces_whose_gaps_meet) {
@@ -412,6 +432,7 @@ int main(void) {
                                 open_cursor_of_the_connection_locks,
                                 nothing_to_do_writes_nothing,
                                 dry_run_says_what_then_happens,
+                                dry_run_counts_segments_without_live_rows_as_a_prune_does,
                                 much_goes_in_pieces_whose_gaps_meet,
                                 row_of_the_future_keeps_what_is_behind_it,
                                 damaged_partition_does_not_stop_the_others,
