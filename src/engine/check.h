@@ -10,9 +10,10 @@
 
 #include "engine/check_report.h"
 
-/* Appends what is wrong to the report, in one snapshot, that of the open transaction when there is one. Damage is in the
- * report, never an error. quick: chunks are not decoded, only their sizes are looked at. At most one frame of a column
- * is in memory at a time. */
+/* Appends what is wrong to the report, in one snapshot, that of the open transaction when there is one. Damage is in
+ * the report, never an error. quick: chunks are not decoded, only their sizes are looked at. A frame of a column, or an
+ * entry of the tail, is in memory at a time; for the order over partitions a frame of since of each, of 64 at the most.
+ */
 void tide_check(struct tide_dataset *ds, bool quick, struct tide_check_report *report, struct tide_err *err);
 
 #endif

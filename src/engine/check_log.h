@@ -5,8 +5,8 @@
 
 #include "engine/check_report.h"
 
-/* Appends what is wrong to the report. Rows are checked before: where they could not be read or counted, nothing is said
- * of what depends on that. */
+/* Appends what is wrong to the report. Rows are checked before: where they could not be read or counted, nothing is
+ * said of what depends on that. */
 void tide_check_log(struct tide_check *check, struct tide_err *err);
 
 #endif

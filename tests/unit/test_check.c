@@ -666,7 +666,7 @@ START_TEST(healthy_after_upkeep) {
   db_exec(db, "DELETE FROM tidemark_batch; UPDATE tidemark_sink SET hold = 0;"
               "SELECT tidemark_set('logs', 'retention_rows', 3), tidemark_prune('logs')");
   assert_int(db, 4, "SELECT pruned FROM logs_segment WHERE partition = 1"); /* 9, 13, 14, 15 of 9 to 18 */
-  ck_assert_str_eq(check(), "ok"); /* the cut lies within a segment */
+  ck_assert_str_eq(check(), "ok");                                          /* the cut lies within a segment */
   db_exec(db, "DELETE FROM logs WHERE since = (SELECT max(since) FROM logs); SELECT tidemark_compact('logs')");
   assert_int(db, 0, "SELECT sum(pruned + deleted) FROM logs_segment");
   ck_assert_str_eq(check(), "ok");
