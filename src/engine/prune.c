@@ -94,24 +94,32 @@ static void tell_what_stays(struct pruning *pruning, struct tide_err *err) {
 
 /* ---- taking away ---- */
 
+/* Sums stop at the highest number: a damaged table may name any size. */
+static int64_t add_bytes(int64_t sum, int64_t bytes) {
+  return bytes < INT64_MAX - sum ? sum + bytes : INT64_MAX;
+}
+
 /* How far one piece goes: to the end of what is free, or of the last whole segment within its bytes and of a batch that
- * it would cut. */
+ * it would cut. It has a live row: segments whose rows were all deleted go with those behind them. */
 static int64_t end_of_piece(struct pruning *pruning, struct tide_err *err) {
   struct tide_segment_row row;
   const int64_t free_upto = pruning->retention.free_upto;
   const int64_t left = pruning->request->max_bytes - pruning->result->stored_bytes;
   const int64_t most = left < PRUNE_PIECE_BYTES ? left : PRUNE_PIECE_BYTES;
   int64_t bytes = 0;
+  int64_t live = 0;
   int64_t upto = 0;
   sqlite3_stmt *stmt = tide_catalog_segments_prepare(pruning->ds->conn->db, pruning->names, err);
   if (stmt != NULL)
     tide_catalog_segments_seek(stmt, pruning->id, pruning->stat.pruned_upto);
-  while (bytes < most && tide_catalog_segments_next(stmt, pruning->names, &row, err) && row.last_since <= free_upto) {
-    bytes += row.stored_bytes;
+  while ((bytes < most || live == 0) && tide_catalog_segments_next(stmt, pruning->names, &row, err) &&
+         row.last_since <= free_upto) {
+    bytes = add_bytes(bytes, row.stored_bytes);
+    live += tide_segment_row_live(&row);
     upto = row.last_since;
   }
   sqlite3_finalize(stmt);
-  if (bytes < most)
+  if (bytes < most || live == 0)
     return free_upto;
   upto = tide_retention_whole(pruning->ds, &pruning->stat, &pruning->holds, upto, TIDE_RETENTION_UP, err);
   return upto < free_upto ? upto : free_upto;
@@ -196,7 +204,7 @@ static void remove_segments(struct pruning *pruning, int64_t until, int64_t rows
       if (removed->segments++ == 0)
         removed->first_since = row.first_since;
       removed->rows += tide_segment_row_live(&row);
-      removed->stored_bytes += row.stored_bytes;
+      removed->stored_bytes = add_bytes(removed->stored_bytes, row.stored_bytes);
       removed->last_since = row.last_since;
     }
   }
@@ -224,7 +232,7 @@ static void remove_rows(struct pruning *pruning, int64_t until, int64_t rows, st
   tide_catalog_store_counters(db, pruning->names, &ds->config, err);
   ds->epoch++;
   pruning->result->segments += removed.segments;
-  pruning->result->stored_bytes += removed.stored_bytes;
+  pruning->result->stored_bytes = add_bytes(pruning->result->stored_bytes, removed.stored_bytes);
 }
 
 /* Within a piece, looks again and takes one piece away. false when nothing may go. */
@@ -270,7 +278,7 @@ static void tell_what_would_go(struct pruning *pruning, struct tide_err *err) {
     tide_catalog_segments_seek(stmt, pruning->id, 0);
   while (tide_catalog_segments_next(stmt, pruning->names, &row, err) && row.last_since <= piece.until) {
     result->segments++;
-    result->stored_bytes += row.stored_bytes;
+    result->stored_bytes = add_bytes(result->stored_bytes, row.stored_bytes);
   }
   sqlite3_finalize(stmt);
   if (tide_err_is_set(err)) {

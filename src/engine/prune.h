@@ -8,7 +8,7 @@
 
 struct tide_prune_request {
   bool dry_run;      /* look only */
-  int64_t max_bytes; /* stored bytes to take away before it stops; at least one segment goes */
+  int64_t max_bytes; /* stored bytes to take away before it stops; at least one segment with rows goes */
 };
 
 /* A sink that holds rows back. */

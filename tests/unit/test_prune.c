@@ -1,6 +1,7 @@
 /* What a prune takes away and what it leaves, beside everything else that a connection does: transactions, other
  * connections, open reads, DELETE, damage, other schemas. */
 #define _GNU_SOURCE
+#include "engine/prune.h"
 #include "prune_db.h"
 
 static const char all[] = "SELECT group_concat(since) FROM (SELECT since FROM logs ORDER BY since)";
@@ -242,6 +243,57 @@ START_TEST(much_goes_in_pieces_whose_gaps_meet) {
 }
 END_TEST
 
+/* Prunes through the engine, at most so many stored bytes. Gives "rows segments more". */
+static const char *prune_at_most(int64_t max_bytes) {
+  static char text[64];
+  struct tide_err err = {0};
+  struct tide_prune_result result = {0};
+  const struct tide_prune_request request = {.max_bytes = max_bytes};
+  struct tide_conn *conn = tide_conn_create(db, &err);
+  struct tide_dataset *ds = tide_dataset_acquire(conn, "main", "logs", &err);
+  tide_prune(ds, &request, &result, &err);
+  ck_assert_msg(!tide_err_is_set(&err), "%s", err.msg);
+  snprintf(text, sizeof text, "%d %d %d", (int)result.rows, (int)result.segments, result.more);
+  tide_prune_result_clear(&result);
+  tide_dataset_release(ds);
+  tide_conn_unref(conn);
+  return text;
+}
+
+/* They may be all that a piece has bytes for, and would stop the prune there for ever. */
+START_TEST(segments_of_deleted_rows_in_front_stop_nothing) {
+  begin();
+  for (int i = 0; i < 4; i++)
+    append("a", 16);
+  limit("retention_rows", "20");
+  db_exec(db, "DELETE FROM logs WHERE since <= 32");
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset, hold) VALUES ('s', 'logs', 0)");
+  ck_assert_str_eq(prune_at_most(1), "12 2 0"); /* the cut is within the third */
+  ck_assert_str_eq(log_of("s"), "gap 0 44 12");
+  db_exec(db, "DELETE FROM logs WHERE since <= 48");
+  append("a", 16);
+  append("a", 16);
+  ck_assert_str_eq(prune_at_most(1), "16 2 1");
+  ck_assert_str_eq(prune_at_most(1), "12 0 0");
+  check_logs();
+  end();
+}
+END_TEST
+
+/* Two sizes that the catalog lets in, and whose sum is no number. */
+START_TEST(sizes_that_cannot_be_do_not_overflow) {
+  begin();
+  for (int i = 0; i < 3; i++)
+    append("a", 16);
+  db_exec(db, "UPDATE logs_segment SET stored_bytes = 1 << 62 WHERE last_since < 48");
+  limit("retention_rows", "3");
+  ck_assert_str_eq(prune_at_most(INT64_MAX), "32 2 1"); /* so many bytes that it stops */
+  ck_assert_str_eq(prune_at_most(INT64_MAX), "13 0 0");
+  assert_text(db, "46,47,48", all);
+  end();
+}
+END_TEST
+
 /* ---- future ---- */
 
 START_TEST(row_of_the_future_keeps_what_is_behind_it) {
@@ -434,6 +486,8 @@ int main(void) {
                                 dry_run_says_what_then_happens,
                                 dry_run_counts_segments_without_live_rows_as_a_prune_does,
                                 much_goes_in_pieces_whose_gaps_meet,
+                                segments_of_deleted_rows_in_front_stop_nothing,
+                                sizes_that_cannot_be_do_not_overflow,
                                 row_of_the_future_keeps_what_is_behind_it,
                                 damaged_partition_does_not_stop_the_others,
                                 damage_never_takes_what_a_sink_holds,
