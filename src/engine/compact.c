@@ -5,6 +5,7 @@
 #include "engine/packer.h"
 #include "engine/pick.h"
 #include "engine/scan.h"
+#include "engine/seal.h"
 #include "store/deleted.h"
 
 struct compact {
@@ -237,14 +238,62 @@ static void work_run(struct compact *compact, struct tide_err *err) {
 
 /* ---- the call ---- */
 
-static bool budget_has(const struct compact *compact, const struct tide_pick_run *run) {
-  return compact->result->runs == 0 || run->stored_bytes <= compact->request->max_bytes - compact->result->stored_in;
+static bool budget_has(const struct compact *compact, int64_t stored_bytes) {
+  return compact->result->runs == 0 || stored_bytes <= compact->request->max_bytes - compact->result->stored_in;
+}
+
+/* The first batch of the tail above a since of which DELETE took rows. */
+static bool find_deleted(struct compact *compact, sqlite3_stmt *stmt, int64_t above, struct tide_tail_entry *ret_entry,
+                         struct tide_err *err) {
+  struct tide_dataset *ds = compact->ds;
+  bool found = false;
+  sqlite3_stmt *snapshot = tide_read_begin(ds->conn->db, ds->schema, err);
+  tide_txn_flush(ds, err);
+  tide_dataset_refresh(ds, err);
+  for (size_t i = 0; i < ds->tail.count && !found && !tide_err_is_set(err); i++) {
+    const struct tide_tail_entry *entry = &ds->tail.entries[i];
+    found = entry->last_since > above && entry->first_since <= ds->deleted_max &&
+            tide_deleted_has(stmt, entry->partition, entry->first_since, entry->last_since, err);
+    if (found)
+      *ret_entry = *entry;
+  }
+  sqlite3_finalize(snapshot);
+  return found;
+}
+
+static void seal_one(struct compact *compact, int64_t partition, int64_t stored_bytes, struct tide_err *err) {
+  struct tide_compact_result *result = compact->result;
+  struct tide_seal_result sealed = {0};
+  tide_seal_piece(compact->ds, "tidemark_compact", partition, &sealed, &result->failures, err);
+  if (sealed.partitions == 0)
+    return;
+  result->runs++;
+  result->segments_out += sealed.segments;
+  result->rows += sealed.rows;
+  result->dropped += sealed.dropped;
+  result->stored_in += stored_bytes;
+  result->stored_out += sealed.stored_bytes;
+}
+
+/* Seals the partitions that have deleted rows in the tail. */
+static void seal_deleted(struct compact *compact, struct tide_err *err) {
+  struct tide_tail_entry entry = {0};
+  sqlite3_stmt *stmt = tide_deleted_has_prepare(compact->ds->conn->db, compact->names, err);
+  while (find_deleted(compact, stmt, entry.last_since, &entry, err)) {
+    const struct tide_tail_entry *tail = tide_tail_index_find(&compact->ds->tail, entry.partition);
+    if (!budget_has(compact, tail->partition_bytes)) {
+      compact->result->more = true;
+      break;
+    }
+    seal_one(compact, entry.partition, tail->partition_bytes, err);
+  }
+  sqlite3_finalize(stmt);
 }
 
 static void compact_all(struct compact *compact, struct tide_err *err) {
   struct tide_pick_run run;
   while (!compact->result->more && find_run(compact, &run, err)) {
-    if (!budget_has(compact, &run)) {
+    if (!budget_has(compact, run.stored_bytes)) {
       compact->result->more = true;
       continue;
     }
@@ -259,6 +308,8 @@ void tide_compact(struct tide_dataset *ds, const struct tide_compact_request *re
   struct compact compact = {.ds = ds, .names = tide_dataset_names(ds), .request = request, .result = result};
   tide_dataset_check_unread(ds, "tidemark_compact", err);
   compact.segments_stmt = tide_catalog_segments_prepare(ds->conn->db, compact.names, err);
+  if (request->eager && !tide_err_is_set(err))
+    seal_deleted(&compact, err);
   if (!tide_err_is_set(err))
     compact_all(&compact, err);
   sqlite3_finalize(compact.segments_stmt);

@@ -1,5 +1,6 @@
 /* Compaction: rewrites runs of segments (engine/pick.h says which) without the rows that are gone, compressed harder.
- * Number, values, types and time of ingest of every other row stay. */
+ * Number, values, types and time of ingest of every other row stay. What DELETE took of the tail goes as well: a
+ * partition with such rows there is sealed first. */
 #ifndef TIDE_ENGINE_COMPACT_H
 #define TIDE_ENGINE_COMPACT_H
 
@@ -15,11 +16,11 @@ enum { TIDE_COMPACT_BYTES = 64 << 20 }; /* a call's work when nothing else is as
 
 struct tide_compact_request {
   int64_t max_bytes; /* stored bytes of segments to rewrite; one run is done in any case */
-  bool eager;        /* every run that is due; otherwise those that are worth it to a timer */
+  bool eager;        /* every run that is due, and the tail; otherwise runs that are worth it to a timer, which seals */
 };
 
 struct tide_compact_result {
-  int64_t runs;
+  int64_t runs; /* a partition's tail counts as one, of no segments */
   int64_t segments_in;
   int64_t segments_out;
   int64_t rows;    /* rewritten */

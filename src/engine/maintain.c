@@ -30,31 +30,14 @@ static void list_tail(struct tide_dataset *ds, struct tail_list *list, struct ti
   }
 }
 
-static void take_failure(struct tide_dataset *ds, int64_t partition, struct tide_failures *failures,
-                         struct tide_err *err) {
-  struct tide_buf text = {0};
-  struct tide_err none = {0};
-  if ((err->rc & 0xff) != SQLITE_CORRUPT)
-    return;
-  tide_catalog_partition_next(ds->conn->db, tide_dataset_names(ds), partition - 1, &text, &none);
-  tide_failures_take(failures, text.len > 0 ? (const char *)text.data : "", text.len, err);
-  tide_buf_clear(&text);
-}
-
 static void seal_tail(struct tide_dataset *ds, struct tide_maintain_result *result, struct tide_err *err) {
   struct tail_list *list = tide_alloc_zero(1, sizeof *list, err);
   if (list == NULL)
     return;
   list_tail(ds, list, err);
   result->more = result->more || list->more;
-  for (size_t i = 0; i < list->count && !tide_err_is_set(err); i++) {
-    struct tide_work work;
-    tide_work_begin(ds, "tidemark_maintain", &work, err);
-    if (!tide_err_is_set(err) && tide_tail_index_find(&ds->tail, list->ids[i]) != NULL)
-      tide_seal_partition(ds, list->ids[i], NULL, &result->sealed, err);
-    tide_work_end(&work, err);
-    take_failure(ds, list->ids[i], &result->failures, err);
-  }
+  for (size_t i = 0; i < list->count && !tide_err_is_set(err); i++)
+    tide_seal_piece(ds, "tidemark_maintain", list->ids[i], &result->sealed, &result->failures, err);
   tide_free(list);
 }
 

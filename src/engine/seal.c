@@ -125,6 +125,7 @@ static void add_up(const struct seal *seal, struct tide_seal_result *result) {
   result->partitions += seal->written > 0;
   result->segments += seal->packer.segments;
   result->rows += seal->packer.rows;
+  result->dropped += seal->written - seal->packer.rows;
   result->stored_bytes += seal->packer.stored_bytes;
 }
 
@@ -151,6 +152,31 @@ void tide_seal_partition(struct tide_dataset *ds, int64_t partition, struct tide
     tide_tail_run_reset(run);
   if (ret_result != NULL)
     add_up(&seal, ret_result);
+}
+
+/* Enters damage of a partition. */
+static void take_failure(struct tide_dataset *ds, int64_t partition, struct tide_failures *failures,
+                         struct tide_err *err) {
+  struct tide_buf text = {0};
+  struct tide_err none = {0};
+  if ((err->rc & 0xff) != SQLITE_CORRUPT)
+    return;
+  tide_catalog_partition_next(ds->conn->db, tide_dataset_names(ds), partition - 1, &text, &none);
+  tide_failures_take(failures, text.len > 0 ? (const char *)text.data : "", text.len, err);
+  tide_buf_clear(&text);
+}
+
+void tide_seal_piece(struct tide_dataset *ds, const char *what, int64_t partition, struct tide_seal_result *result,
+                     struct tide_failures *failures, struct tide_err *err) {
+  struct tide_work work;
+  struct tide_seal_result sealed = *result;
+  tide_work_begin(ds, what, &work, err);
+  if (!tide_err_is_set(err) && tide_tail_index_find(&ds->tail, partition) != NULL)
+    tide_seal_partition(ds, partition, NULL, &sealed, err);
+  tide_work_end(&work, err);
+  if (!tide_err_is_set(err))
+    *result = sealed;
+  take_failure(ds, partition, failures, err);
 }
 
 void tide_seal_all(struct tide_dataset *ds, struct tide_seal_result *ret_result, struct tide_err *err) {

@@ -2,13 +2,14 @@
 #ifndef TIDE_ENGINE_SEAL_H
 #define TIDE_ENGINE_SEAL_H
 
-#include "engine/dataset.h"
+#include "engine/work.h"
 
 /* What sealing did, added up. */
 struct tide_seal_result {
   int64_t partitions;
   int64_t segments;
   int64_t rows;
+  int64_t dropped; /* rows that were gone: deleted or pruned before */
   int64_t stored_bytes;
 };
 
@@ -16,6 +17,11 @@ struct tide_seal_result {
  * gone are dropped. The cache is right after it. ret_result may be NULL. */
 void tide_seal_partition(struct tide_dataset *ds, int64_t partition, struct tide_tail_run *run,
                          struct tide_seal_result *ret_result, struct tide_err *err);
+
+/* Seals a partition's tail as a piece of the housekeeping of a function, `what`; nothing when it has none by then.
+ * Damage is entered in the failures. */
+void tide_seal_piece(struct tide_dataset *ds, const char *what, int64_t partition, struct tide_seal_result *result,
+                     struct tide_failures *failures, struct tide_err *err);
 
 /* Seals the whole tail, rows in memory included, partition by partition. */
 void tide_seal_all(struct tide_dataset *ds, struct tide_seal_result *ret_result, struct tide_err *err);

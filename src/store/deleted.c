@@ -41,6 +41,23 @@ size_t tide_deleted_mark(sqlite3_stmt *stmt, const struct tide_batch *batch, uin
   return marked;
 }
 
+sqlite3_stmt *tide_deleted_has_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_prepare(db, err,
+                           "SELECT 1 FROM " TIDE_TABLE("deleted") " WHERE since BETWEEN ?1 AND ?2 AND partition = ?3",
+                           names.schema, names.dataset);
+}
+
+bool tide_deleted_has(sqlite3_stmt *stmt, int64_t partition, int64_t first, int64_t last, struct tide_err *err) {
+  if (tide_err_is_set(err))
+    return false;
+  sqlite3_bind_int64(stmt, 1, first);
+  sqlite3_bind_int64(stmt, 2, last);
+  sqlite3_bind_int64(stmt, 3, partition);
+  const bool has = tide_stmt_row(stmt, err);
+  sqlite3_reset(stmt);
+  return has;
+}
+
 void tide_deleted_forget(sqlite3 *db, struct tide_names names, int64_t partition, int64_t above, int64_t upto,
                          struct tide_err *err) {
   tide_stmt_exec(db, err,

@@ -18,6 +18,10 @@ sqlite3_stmt *tide_deleted_prepare(sqlite3 *db, struct tide_names names, struct 
  * it set. */
 size_t tide_deleted_mark(sqlite3_stmt *stmt, const struct tide_batch *batch, uint8_t *live, struct tide_err *err);
 
+/* Whether a partition has deleted rows with first <= since <= last; the statement is for all of them. */
+sqlite3_stmt *tide_deleted_has_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
+bool tide_deleted_has(sqlite3_stmt *stmt, int64_t partition, int64_t first, int64_t last, struct tide_err *err);
+
 /* Forgets the deleted rows of a partition with since in (above, upto]: they were dropped. */
 void tide_deleted_forget(sqlite3 *db, struct tide_names names, int64_t partition, int64_t above, int64_t upto,
                          struct tide_err *err);

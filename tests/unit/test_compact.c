@@ -171,12 +171,32 @@ START_TEST(deleted_bytes_are_gone_after_vacuum) {
   db_exec(db, "PRAGMA wal_checkpoint(TRUNCATE)");
   ck_assert(file_has(secret, sizeof secret));
   db_exec(db, "DELETE FROM d WHERE length(x) = 64");
-  assert_text(db, "2|1", "SELECT j ->> 'segments_in', j ->> 'dropped' FROM (SELECT tidemark_compact('d') AS j)");
+  assert_text(db, "2|2|4|3",
+              "SELECT j ->> 'runs', j ->> 'dropped', j ->> 'rows', j ->> '$.now.rows' FROM"
+              " (SELECT tidemark_compact('d') AS j)");
   db_exec(db, "VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
-  ck_assert(file_has(secret, sizeof secret)); /* still in the tail */
-  db_exec(db, "SELECT tidemark_flush('d'), tidemark_compact('d'); VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
   ck_assert(!file_has(secret, sizeof secret));
   assert_text(db, "3|0", "SELECT count(*), (SELECT count(*) FROM d_deleted) FROM d");
+  end();
+}
+END_TEST
+
+/* Of the tail only the partitions that DELETE took rows of are sealed; none is a second time. */
+START_TEST(tail_is_sealed_where_rows_were_deleted) {
+  begin();
+  db_exec(db, "INSERT INTO logs VALUES ('a', '1'), ('b', '2'), ('a', '3'), ('b', '4'), ('c', '5'), ('b', '6')");
+  db_exec(db, "INSERT INTO logs VALUES ('a', '7'), ('b', '8'), ('c', '9')");
+  db_exec(db, "DELETE FROM logs WHERE since IN (5, 8, 9)");
+  static const char tails[] = "SELECT group_concat(rows || ' ' || tail_rows, ', ')"
+                              " FROM (SELECT * FROM tidemark_stat ORDER BY partition)";
+  static const char call[] = "SELECT j ->> 'runs', j ->> 'rows', j ->> 'dropped', j ->> 'more' FROM"
+                             " (SELECT tidemark_compact('logs', %d) AS j)";
+  assert_text(db, "1|0|2|1", call, 1); /* c comes first, and is all that the budget has */
+  assert_text(db, "3 3, 3 4, 0 0", tails);
+  assert_text(db, "2|6|1|0", call, 1 << 20); /* what was b's tail is compressed harder at once */
+  assert_text(db, "3 3, 3 0, 0 0", tails);
+  assert_text(db, "0|0|0|0", call, 1 << 20);
+  assert_text(db, "ok", "SELECT tidemark_check('logs')");
   end();
 }
 END_TEST
@@ -486,6 +506,7 @@ int main(void) {
                                 counts_and_lag_stay,
                                 a_batch_ships_the_same_bytes_after_it,
                                 deleted_bytes_are_gone_after_vacuum,
+                                tail_is_sealed_where_rows_were_deleted,
                                 a_segment_of_deleted_rows_goes_whole,
                                 pruned_rows_are_dropped,
                                 chunk_ids_are_never_given_again,
