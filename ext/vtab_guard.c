@@ -1,5 +1,7 @@
 #include "vtab_guard.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "glue.h"
 #include "model/duration.h"
@@ -147,6 +149,9 @@ static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char
   for (int i = GUARD_SINK; i <= GUARD_OPTIONS; i++)
     text[i] = (const char *)sqlite3_value_text(argument(argv, i));
   const struct tide_names names = {vtab->schema, text[GUARD_DATASET] != NULL ? text[GUARD_DATASET] : ""};
+  /* who reads it up to there would take it for another sink */
+  if (text[GUARD_SINK] != NULL && strlen(text[GUARD_SINK]) != (size_t)sqlite3_value_bytes(argument(argv, GUARD_SINK)))
+    tide_err_set(err, SQLITE_CONSTRAINT, "the name of a sink has no NUL in it");
   sqlite3_stmt *stmt = tide_sink_datasets_prepare(vtab->conn->db, vtab->schema, names.dataset, err);
   if (stmt != NULL && sqlite3_step(stmt) != SQLITE_ROW)
     tide_err_set(err, SQLITE_CONSTRAINT, "no such dataset in schema %s: %s", vtab->schema, names.dataset);

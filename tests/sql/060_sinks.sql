@@ -7,6 +7,7 @@ INSERT INTO tidemark_sink(sink, dataset) VALUES ('s', 'nothing');
 INSERT INTO tidemark_sink(sink, dataset) VALUES ('s', 'plain');
 INSERT INTO tidemark_sink(sink, dataset) VALUES (NULL, 'logs');
 INSERT INTO tidemark_sink(sink, dataset) VALUES ('', 'logs');
+INSERT INTO tidemark_sink(sink, dataset) VALUES ('s' || char(0) || 't', 'logs');
 INSERT INTO tidemark_sink(sink, dataset) VALUES ('s', NULL);
 INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('s', 'logs', 'file://@DIR@/archive', 'xml');
 INSERT INTO tidemark_sink(sink, dataset, target) VALUES ('s', 'logs', 'file://@DIR@/archive');
