@@ -1,5 +1,5 @@
-/* The SQL functions: tidemark_flush, tidemark_check, tidemark_claim, tidemark_ack, tidemark_export, tidemark_version. What reaches
- * files is SQLITE_DIRECTONLY, so that no view or trigger of a file from elsewhere can call it. */
+/* The SQL functions (function_call.h lists them by file). All but tidemark_version are SQLITE_DIRECTONLY, so that no
+ * view or trigger of a file from elsewhere can call them. */
 #ifndef TIDE_EXT_FUNCTIONS_H
 #define TIDE_EXT_FUNCTIONS_H
 

@@ -1,6 +1,6 @@
 /* Takes away what retention lets go (engine/retention.h): whole segments with their chunks, tail entries, and the
- * front of the segment or entry that the cut falls into, which stays stored until compaction but is read no more. In the
- * same transaction every sink that is overtaken gets a gap in its log. */
+ * front of the segment or entry that the cut falls into, which stays stored until compaction but is read no more. In
+ * the same transaction every sink that is overtaken gets a gap in its log. */
 #ifndef TIDE_ENGINE_PRUNE_H
 #define TIDE_ENGINE_PRUNE_H
 

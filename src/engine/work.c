@@ -4,10 +4,6 @@
 
 #include "base/mem.h"
 
-bool tide_work_is_nested(const struct tide_dataset *ds) {
-  return !sqlite3_get_autocommit(ds->conn->db);
-}
-
 void tide_work_begin(struct tide_dataset *ds, const char *what, struct tide_work *ret_work, struct tide_err *err) {
   sqlite3 *db = ds->conn->db;
   *ret_work = (struct tide_work){.ds = ds, .rowid = sqlite3_last_insert_rowid(db)};

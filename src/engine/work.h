@@ -18,9 +18,6 @@ void tide_work_begin(struct tide_dataset *ds, const char *what, struct tide_work
 /* Commits, or undoes the piece when err is set (also by the commit). */
 void tide_work_end(struct tide_work *work, struct tide_err *err);
 
-/* Whether the user's transaction is open, so that pieces are not committed by themselves. */
-bool tide_work_is_nested(const struct tide_dataset *ds);
-
 /* ---- what failed ---- */
 
 /* Partitions that could not be worked on because they are damaged; the others were. All zero is none. */

@@ -132,7 +132,8 @@ int tide_spec_parse_column(const char *text, struct tide_column *ret_column, str
 struct parser {
   struct tide_spec *spec;
   size_t columns_cap;
-  /* Options name columns that may follow them, so their values are read last. at is where it begins; NULL: not given. */
+  /* Options name columns that may follow them, so their values are read last. at is where it begins; NULL: not
+   * given. */
   struct tide_words partition_by;
   struct tide_words options[TIDE_OPTIONS];
 };

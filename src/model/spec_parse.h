@@ -6,10 +6,10 @@
 
 /* args: the argc arguments as SQLite hands them over, each a column ("ts TIMESTAMP_MS NOT NULL", "\"a b\" TEXT",
  * "x") or an option ("partition_by=(a, b)", "segment_rows = 4096", "autoflush=0"). Names may be quoted as SQL quotes
- * ("", [], ``, and '' for values). Gives a spec with one reference and fills ret_options, or NULL with SQLITE_ERROR and a sentence that
- * names the word at fault and what was expected: no column at all, a name twice or one of the hidden ones, an
- * unknown type, constraint or option, an option twice or out of range, partition_by over a column that is missing,
- * twice named or of a type that cannot partition. */
+ * ("", [], ``, and '' for values). Gives a spec with one reference and fills ret_options, or NULL with SQLITE_ERROR
+ * and a sentence that names the word at fault and what was expected: no column at all, a name twice or one of the
+ * hidden ones, an unknown type, constraint or option, an option twice or out of range, partition_by over a column that
+ * is missing, twice named or of a type that cannot partition. */
 struct tide_spec *tide_spec_parse(int argc, const char *const *args, struct tide_options *ret_options,
                                   struct tide_err *err);
 

@@ -31,8 +31,8 @@ struct tide_segment_out {
   uint64_t stored_bytes; /* meta and chunks */
 };
 
-/* Encodes all rows of a batch (1 to TIDE_OPTIONS_SEGMENT_ROWS_MAX, since strictly ascending, all columns present; both are
- * asserted). The same rows and level give the same bytes. ret_out is all zero or was cleared before; on failure it is
+/* Encodes all rows of a batch (1 to TIDE_OPTIONS_SEGMENT_ROWS_MAX, since strictly ascending, all columns present; both
+ * are asserted). The same rows and level give the same bytes. ret_out is all zero or was cleared before; on failure it is
  * cleared. Returns 0 or the code. */
 int tide_segment_write(const struct tide_spec *spec, const struct tide_batch *batch, int zstd_level,
                        struct tide_segment_out *ret_out, struct tide_err *err);

@@ -1,4 +1,4 @@
-/* The export log and the batches in flight. The triggers of store/sinks.c check what is written here as they check
+/* The export log and the batches in flight. The triggers of store/sinks_sql.c check what is written here as they check
  * everybody. */
 #ifndef TIDE_STORE_EXPORTLOG_H
 #define TIDE_STORE_EXPORTLOG_H

@@ -38,7 +38,8 @@ struct tide_tail_index {
 bool tide_tail_index_holds(const struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
                            struct tide_err *err);
 
-/* Adds the entries of the table that lie above the last one known. One that contradicts itself is SQLITE_CORRUPT_VTAB. */
+/* Adds the entries of the table that lie above the last one known. One that contradicts itself is
+ * SQLITE_CORRUPT_VTAB. */
 void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, struct tide_err *err);
 int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry entry, struct tide_err *err);
 
