@@ -9,31 +9,76 @@
 #include "store/deleted.h"
 #include "store/sinks.h"
 
-static bool frame_has(const struct tide_erase *erase, int64_t since) {
+static bool frame_has(const struct tide_erase_frame *frame, int64_t since) {
   size_t low = 0;
-  size_t high = erase->count;
+  size_t high = frame->count;
+  if (high == 0 || since < frame->since[0] || since > frame->since[high - 1])
+    return false;
   while (low < high) {
     const size_t middle = low + (high - low) / 2;
-    if (erase->since[middle] < since)
+    if (frame->since[middle] < since)
       low = middle + 1;
     else
       high = middle;
   }
-  return low < erase->count && erase->since[low] == since;
+  return low < frame->count && frame->since[low] == since;
 }
 
-/* Keeps the frame's numbers and where it lies. */
+/* Moves to the kept frame that has a row. */
+static bool go_to_kept(struct tide_erase *erase, int64_t since) {
+  for (size_t i = 0; i < erase->nframes; i++) {
+    const size_t at = (erase->at + i) % erase->nframes;
+    if (frame_has(&erase->frames[at], since)) {
+      erase->at = at;
+      return true;
+    }
+  }
+  return false;
+}
+
+static void forget_frames(struct tide_erase *erase) {
+  for (size_t i = 0; i < erase->nframes; i++)
+    tide_free(erase->frames[i].since);
+  erase->nframes = erase->numbers = erase->at = erase->oldest = 0;
+}
+
+/* The place for another frame: a new one, or that of the oldest. */
+static struct tide_erase_frame *make_place(struct tide_erase *erase, struct tide_err *err) {
+  void *frames = erase->frames;
+  if (erase->nframes == TIDE_ERASE_FRAMES_MAX ||
+      (erase->nframes >= TIDE_ERASE_FRAMES_MIN && erase->numbers >= TIDE_ERASE_NUMBERS)) {
+    erase->at = erase->oldest;
+    erase->oldest = (erase->oldest + 1) % erase->nframes;
+    return &erase->frames[erase->at];
+  }
+  if (tide_grow(&frames, &erase->frames_cap, erase->nframes + 1, sizeof *erase->frames, err) != 0)
+    return NULL;
+  erase->frames = frames;
+  erase->at = erase->nframes++;
+  erase->frames[erase->at] = (struct tide_erase_frame){0};
+  return &erase->frames[erase->at];
+}
+
+/* Keeps the frame's numbers and where it lies. Nothing is pending. */
 static void keep_frame(struct tide_dataset *ds, const struct tide_scan_frame *frame, struct tide_err *err) {
   struct tide_erase *erase = &ds->txn.erase;
-  void *since = erase->since;
-  if (tide_grow(&since, &erase->cap, frame->batch->rows, sizeof *erase->since, err) != 0)
-    return;
-  erase->since = since;
-  memcpy(erase->since, frame->batch->since, frame->batch->rows * sizeof *erase->since);
-  erase->count = frame->batch->rows;
-  erase->partition = frame->partition;
-  erase->segment_last = frame->segment_last;
+  if (erase->epoch != ds->epoch)
+    forget_frames(erase);
   erase->epoch = ds->epoch;
+  struct tide_erase_frame *kept = make_place(erase, err);
+  if (kept == NULL)
+    return;
+  void *since = kept->since;
+  if (kept->since == NULL)
+    erase->numbers += frame->batch->rows;
+  kept->count = 0;
+  if (tide_grow(&since, &kept->cap, frame->batch->rows, sizeof *kept->since, err) != 0)
+    return;
+  kept->since = since;
+  memcpy(kept->since, frame->batch->since, frame->batch->rows * sizeof *kept->since);
+  kept->count = frame->batch->rows;
+  kept->partition = frame->partition;
+  kept->segment_last = frame->segment_last;
 }
 
 /* Finds the frame that holds a live row of that number. false when there is none. */
@@ -58,7 +103,7 @@ static void guard(struct tide_dataset *ds, int64_t since, struct tide_err *err) 
   struct tide_erase *erase = &ds->txn.erase;
   if (erase->guard_stmt == NULL)
     erase->guard_stmt = tide_sinks_guard_prepare(ds->conn->db, tide_dataset_names(ds), err);
-  tide_sinks_guard(erase->guard_stmt, tide_dataset_names(ds), since, erase->partition, err);
+  tide_sinks_guard(erase->guard_stmt, tide_dataset_names(ds), since, erase->frames[erase->at].partition, err);
 }
 
 static void add(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
@@ -66,8 +111,9 @@ static void add(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   if (erase->add_stmt == NULL)
     erase->add_stmt = tide_deleted_add_prepare(ds->conn->db, tide_dataset_names(ds), err);
-  if (tide_deleted_add(erase->add_stmt, since, erase->partition, err)) {
-    erase->pending++;
+  struct tide_erase_frame *frame = &erase->frames[erase->at];
+  if (tide_deleted_add(erase->add_stmt, since, frame->partition, err)) {
+    frame->pending++;
     if (since > ds->deleted_max)
       ds->deleted_max = since;
     tide_dataset_touched(ds);
@@ -81,7 +127,7 @@ void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err
     tide_txn_flush(ds, err);
   if (since < 1 || tide_err_is_set(err))
     return;
-  if ((erase->epoch != ds->epoch || !frame_has(erase, since)) && !find_frame(ds, since, err))
+  if ((erase->epoch != ds->epoch || !go_to_kept(erase, since)) && !find_frame(ds, since, err))
     return;
   erase->busy = true;
   guard(ds, since, err);
@@ -93,13 +139,16 @@ void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err
 
 void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err) {
   struct tide_erase *erase = &ds->txn.erase;
-  if (erase->pending == 0 || tide_err_is_set(err))
-    return;
-  tide_catalog_count_deleted(ds->conn->db, tide_dataset_names(ds), erase->partition, erase->segment_last,
-                             erase->pending, err);
-  tide_txn_note_failure(ds, err);
-  if (!tide_err_is_set(err))
-    erase->pending = 0;
+  for (size_t i = 0; i < erase->nframes && !tide_err_is_set(err); i++) {
+    struct tide_erase_frame *frame = &erase->frames[i];
+    if (frame->pending == 0)
+      continue;
+    tide_catalog_count_deleted(ds->conn->db, tide_dataset_names(ds), frame->partition, frame->segment_last,
+                               frame->pending, err);
+    tide_txn_note_failure(ds, err);
+    if (!tide_err_is_set(err))
+      frame->pending = 0;
+  }
 }
 
 void tide_erase_drop(struct tide_erase *erase) {
@@ -109,6 +158,7 @@ void tide_erase_drop(struct tide_erase *erase) {
   }
   sqlite3_finalize(erase->add_stmt);
   sqlite3_finalize(erase->guard_stmt);
-  tide_free(erase->since);
+  forget_frames(erase);
+  tide_free(erase->frames);
   *erase = (struct tide_erase){.epoch = -1};
 }

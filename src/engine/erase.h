@@ -1,6 +1,6 @@
 /* DELETE: notes a row's number as deleted and counts it where the row lies. Rows come one by one, by their since
- * alone and mostly in the order of a scan, so the frame in which the last one was found is kept, and counts are
- * written when it changes and at each flush. */
+ * alone and mostly in the order of a scan, which goes to and fro between partitions, so the frames in which the last
+ * ones were found are kept, and counts are written when another is needed and at each flush. */
 #ifndef TIDE_ENGINE_ERASE_H
 #define TIDE_ENGINE_ERASE_H
 
@@ -13,18 +13,30 @@
 
 struct tide_dataset;
 
-struct tide_erase {
-  bool busy;    /* one of the statements is being run: an error that rolls back calls tide_erase_drop from within it */
-  bool dropped; /* that happened */
-  sqlite3_stmt *add_stmt;   /* into _deleted */
-  sqlite3_stmt *guard_stmt; /* open batches over a since */
-  int64_t epoch;            /* the dataset's when the frame was found: another one, and it must be found again */
+/* How many frames are kept at the most; beyond TIDE_ERASE_FRAMES_MIN no more than have so many rows in all. */
+enum { TIDE_ERASE_FRAMES_MIN = 64, TIDE_ERASE_FRAMES_MAX = 1024, TIDE_ERASE_NUMBERS = 1 << 20 };
+
+struct tide_erase_frame {
   int64_t partition;
   int64_t segment_last; /* the segment's last since; 0: the rows lie in the tail */
   int64_t *since;       /* of the frame's rows, ascending */
   size_t count;
   size_t cap;
   int64_t pending; /* rows deleted in that segment and partition that are not counted there yet */
+};
+
+struct tide_erase {
+  bool busy;    /* one of the statements is being run: an error that rolls back calls tide_erase_drop from within it */
+  bool dropped; /* that happened */
+  sqlite3_stmt *add_stmt;   /* into _deleted */
+  sqlite3_stmt *guard_stmt; /* open batches over a since */
+  int64_t epoch;            /* the dataset's when the frames were found: another one, and they must be found again */
+  struct tide_erase_frame *frames;
+  size_t nframes;
+  size_t frames_cap;
+  size_t numbers; /* rows of the kept frames, as they were kept first */
+  size_t at;      /* the one that had the last row */
+  size_t oldest;  /* the one that gives way when no more are kept */
 };
 
 /* Deletes the row with that number. A row of an open batch is refused (SQLITE_CONSTRAINT) with a sentence that names

@@ -168,11 +168,66 @@ START_TEST(drop_after_an_instance_was_swapped) {
 }
 END_TEST
 
+/* ---- DELETE ---- */
+
+static int count_steps(void *steps) {
+  ++*(int64_t *)steps;
+  return 0;
+}
+
+/* What SQLite does for a DELETE of 1,000 rows of 4,000, whose partitions take turns, in hundreds of its operations. */
+static int64_t steps_of_delete(int partitions) {
+  int64_t steps = 0;
+  begin();
+  db_exec(db,
+          "WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 3999)"
+          " INSERT INTO logs SELECT 'p' || (i %% %d), i FROM c; SELECT tidemark_flush('logs')",
+          partitions);
+  sqlite3_progress_handler(db, 100, count_steps, &steps);
+  db_exec(db, "DELETE FROM logs WHERE body %% 4 < 2 AND since <= 2000");
+  sqlite3_progress_handler(db, 0, NULL, NULL);
+  ck_assert_int_eq(db_int(db, "SELECT count(*) FROM logs WHERE body %% 4 >= 2 OR since > 2000"), 3000);
+  ck_assert_int_eq(db_int(db, "SELECT count(*) FROM logs"), 3000);
+  ck_assert_int_eq(db_int(db, "SELECT sum(deleted) FROM tidemark_segment"), 1000);
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_check('logs')"), "ok");
+  end();
+  return steps;
+}
+
+/* A row's segment is not looked for anew because the row before it lay in another one. */
+START_TEST(delete_where_partitions_take_turns) {
+  const int64_t one = steps_of_delete(1);
+  ck_assert_int_gt(one, 0);
+  ck_assert_int_lt(steps_of_delete(10), 3 * one);
+  ck_assert_int_lt(steps_of_delete(100), 10 * one);
+}
+END_TEST
+
+/* The counts go where the rows were, also of those that had to be looked for again. */
+START_TEST(delete_over_more_segments_than_are_remembered) {
+  begin();
+  db_exec(db, "CREATE VIRTUAL TABLE d USING tidemark(n, segment_rows=16);"
+              "WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 16 * 1100 - 1)"
+              " INSERT INTO d SELECT i FROM c; SELECT tidemark_flush('d')");
+  db_exec(db, "BEGIN; DELETE FROM d WHERE n %% 16 = 3; DELETE FROM d WHERE n %% 16 = 5; COMMIT");
+  assert_text(db, "15400|1100|2|2", "SELECT sum(rows - deleted), count(*), min(deleted), max(deleted) FROM d_segment");
+  assert_text(db, "ok", "SELECT tidemark_check('d')");
+  end();
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {backup_restored_under_another_connection, plain_sink_over_many_partitions,
-                                one_transaction_over_many_partitions,     idle_before_there_was_anything,
-                                waiting_partition_is_not_passed,          new_epoch_at_whatever_lowers_it,
-                                rename_rolled_back_to_a_savepoint,        delete_on_both_sides_of_a_rename,
-                                drop_after_an_instance_was_swapped,       NULL};
+  const TTest *const tests[] = {backup_restored_under_another_connection,
+                                plain_sink_over_many_partitions,
+                                one_transaction_over_many_partitions,
+                                idle_before_there_was_anything,
+                                waiting_partition_is_not_passed,
+                                new_epoch_at_whatever_lowers_it,
+                                rename_rolled_back_to_a_savepoint,
+                                delete_on_both_sides_of_a_rename,
+                                drop_after_an_instance_was_swapped,
+                                delete_where_partitions_take_turns,
+                                delete_over_more_segments_than_are_remembered,
+                                NULL};
   return unit_main("caches", tests);
 }
