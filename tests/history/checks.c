@@ -1,0 +1,331 @@
+#include "checks.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "objects.h"
+
+/* ---- rows ---- */
+
+/* The next live row of the model; NULL at the end. */
+static const struct row *next_live(const struct model *model, size_t *at) {
+  while (*at < model->nrows && model->rows[*at].fate != LIVE)
+    ++*at;
+  return *at < model->nrows ? &model->rows[(*at)++] : NULL;
+}
+
+void check_rows(struct world *world) {
+  const struct row *row;
+  size_t at = 0;
+  sqlite3_stmt *stmt =
+      query(world, "SELECT since, partition, v, body, ts, ingested_at FROM %s ORDER BY since", world->model.dataset);
+  while (next(world, stmt)) {
+    char body[32];
+    const int64_t since = sqlite3_column_int64(stmt, 0);
+    row = next_live(&world->model, &at);
+    if (row == NULL || since != row->since)
+      fail(world, "row %lld comes where %lld is expected", (long long)since, row != NULL ? (long long)row->since : -1);
+    snprintf(body, sizeof body, "row %lld", (long long)row->value);
+    const bool null_ts = sqlite3_column_type(stmt, 4) == SQLITE_NULL;
+    if (strcmp((const char *)sqlite3_column_text(stmt, 1), part_text(world, row->part)) != 0 ||
+        sqlite3_column_int64(stmt, 2) != row->value || strcmp((const char *)sqlite3_column_text(stmt, 3), body) != 0 ||
+        null_ts != (row->ts == NONE) || (!null_ts && sqlite3_column_int64(stmt, 4) != row->ts) ||
+        sqlite3_column_int64(stmt, 5) != row->at)
+      fail(world, "row %lld is %s, %lld, %s, %lld, at %lld", (long long)since, sqlite3_column_text(stmt, 1),
+           (long long)sqlite3_column_int64(stmt, 2), sqlite3_column_text(stmt, 3),
+           (long long)sqlite3_column_int64(stmt, 4), (long long)sqlite3_column_int64(stmt, 5));
+  }
+  if ((row = next_live(&world->model, &at)) != NULL)
+    fail(world, "row %lld is not there", (long long)row->since);
+  const int part = (int)pick((size_t)world->nparts);
+  const int64_t above = (int64_t)pick((size_t)model_newest(&world->model) + 1);
+  const int64_t upto = above + (int64_t)pick(60);
+  const int64_t count = ask(world, "SELECT count(*) FROM %s WHERE partition = %Q AND since > %lld AND since <= %lld",
+                            world->model.dataset, part_text(world, part), (long long)above, (long long)upto);
+  if (count != model_live(&world->model, part, above, upto))
+    fail(world, "%lld rows above %lld up to %lld of %s", (long long)count, (long long)above, (long long)upto,
+         part_text(world, part));
+}
+
+/* ---- what the status tables count ---- */
+
+struct counts {
+  int64_t written;
+  int64_t live;
+  int64_t deleted;
+  int64_t newest;
+  int64_t oldest_at; /* NONE: of no row */
+};
+
+static struct counts count_rows(const struct model *model, int part, int64_t above) {
+  struct counts counts = {.oldest_at = NONE};
+  for (size_t i = model_above(model, above); i < model->nrows; i++) {
+    const struct row *row = &model->rows[i];
+    if (row->part != part)
+      continue;
+    counts.written++;
+    counts.live += row->fate == LIVE;
+    counts.deleted += row->fate == DELETED;
+    counts.newest = row->since;
+    if (row->fate == LIVE && counts.oldest_at == NONE)
+      counts.oldest_at = row->at;
+  }
+  return counts;
+}
+
+static int64_t nullable(sqlite3_stmt *stmt, int column) {
+  return sqlite3_column_type(stmt, column) == SQLITE_NULL ? NONE : sqlite3_column_int64(stmt, column);
+}
+
+/* The row of a statement, for a message. */
+static const char *row_text(sqlite3_stmt *stmt) {
+  static char text[600];
+  size_t used = 0;
+  text[0] = '\0';
+  for (int i = 0; i < sqlite3_column_count(stmt) && used < sizeof text; i++) {
+    const char *value = (const char *)sqlite3_column_text(stmt, i);
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%s", i > 0 ? ", " : "",
+                             sqlite3_column_name(stmt, i), value != NULL ? value : "NULL");
+  }
+  return text;
+}
+
+static int parts_with_rows(const struct world *world) {
+  int parts = 0;
+  for (int part = 0; part < world->nparts; part++)
+    parts += model_newest_of(&world->model, part) > 0;
+  return parts;
+}
+
+void check_stat(struct world *world) {
+  int parts = 0;
+  int64_t live = 0;
+  sqlite3_stmt *stmt = query(world, "SELECT partition, rows, written, deleted, last_since, oldest_at, newest_at,"
+                                    " first_since, tail_rows, segments FROM tidemark_stat");
+  while (next(world, stmt)) {
+    const int part = part_of(world, (const char *)sqlite3_column_text(stmt, 0));
+    const struct counts counts = count_rows(&world->model, part, 0);
+    parts++;
+    live += counts.live;
+    if (sqlite3_column_int64(stmt, 1) != counts.live || sqlite3_column_int64(stmt, 2) != counts.written ||
+        sqlite3_column_int64(stmt, 3) != counts.deleted || sqlite3_column_int64(stmt, 4) != counts.newest ||
+        nullable(stmt, 5) != counts.oldest_at)
+      fail(world,
+           "tidemark_stat says %s; expected %lld rows, %lld written, %lld deleted, the last %lld, the oldest %lld",
+           row_text(stmt), (long long)counts.live, (long long)counts.written, (long long)counts.deleted,
+           (long long)counts.newest, (long long)counts.oldest_at);
+  }
+  if (parts != parts_with_rows(world))
+    fail(world, "tidemark_stat has %d partitions, expected %d", parts, parts_with_rows(world));
+  stmt = query(world, "SELECT dataset, rows, last_since, partitions, written FROM tidemark_dataset");
+  while (next(world, stmt)) {
+    if (strcmp((const char *)sqlite3_column_text(stmt, 0), world->model.dataset) != 0 ||
+        sqlite3_column_int64(stmt, 1) != live || sqlite3_column_int64(stmt, 2) != model_newest(&world->model) ||
+        sqlite3_column_int64(stmt, 3) != parts || sqlite3_column_int64(stmt, 4) != (int64_t)world->model.nrows)
+      fail(world, "tidemark_dataset says %s; expected %lld rows, the last %lld", row_text(stmt), (long long)live,
+           (long long)model_newest(&world->model));
+  }
+}
+
+/* Segments of a partition follow each other, and each has the rows of its range. */
+void check_segments(struct world *world) {
+  int64_t last[PARTS] = {0};
+  sqlite3_stmt *stmt = query(world,
+                             "SELECT partition, first_since, last_since, rows - deleted%s AS live, rows, deleted"
+                             " FROM tidemark_segment ORDER BY partition, first_since",
+                             world->knows_upkeep ? " - pruned" : "");
+  while (next(world, stmt)) {
+    const int part = part_of(world, (const char *)sqlite3_column_text(stmt, 0));
+    const int64_t first = sqlite3_column_int64(stmt, 1);
+    const int64_t live = model_live(&world->model, part, first - 1, sqlite3_column_int64(stmt, 2));
+    if (first <= last[part] || sqlite3_column_int64(stmt, 3) != live ||
+        model_live(&world->model, part, last[part], first - 1) != 0)
+      fail(world, "tidemark_segment says %s; the one before ends at %lld, and it has %lld rows", row_text(stmt),
+           (long long)last[part], (long long)live);
+    last[part] = sqlite3_column_int64(stmt, 2);
+  }
+}
+
+void check_lag(struct world *world) {
+  const struct model *model = &world->model;
+  int found = 0;
+  int registered = 0;
+  sqlite3_stmt *stmt = query(world, "SELECT sink, partition, since, until, rows, oldest_at, state, dataset"
+                                    " FROM tidemark_lag");
+  while (next(world, stmt)) {
+    const int sink = sink_of(world, (const char *)sqlite3_column_text(stmt, 0));
+    const int part = part_of(world, (const char *)sqlite3_column_text(stmt, 1));
+    const int64_t watermark = model_watermark(model, sink, part);
+    const struct counts counts = count_rows(model, part, watermark);
+    const int64_t until = counts.newest > watermark ? counts.newest : watermark;
+    found++;
+    if (!model->sinks[sink].registered || sqlite3_column_int64(stmt, 2) != watermark ||
+        sqlite3_column_int64(stmt, 3) != until || sqlite3_column_int64(stmt, 4) != counts.live ||
+        nullable(stmt, 5) != counts.oldest_at ||
+        strcmp((const char *)sqlite3_column_text(stmt, 6), state_names[model->sinks[sink].state]) != 0)
+      fail(world, "tidemark_lag says %s; expected %lld rows from %lld to %lld, the oldest %lld", row_text(stmt),
+           (long long)counts.live, (long long)watermark, (long long)until, (long long)counts.oldest_at);
+  }
+  for (int sink = 0; sink < SINKS; sink++)
+    registered += model->sinks[sink].registered;
+  if (found != registered * parts_with_rows(world))
+    fail(world, "tidemark_lag has %d rows, expected %d", found, registered * parts_with_rows(world));
+}
+
+/* ---- the log ---- */
+
+void check_log(struct world *world) {
+  const struct model *model = &world->model;
+  size_t at = 0;
+  sqlite3_stmt *stmt = query(world, "SELECT id, since, until, rows, skipped, generation, kind, dataset"
+                                    " FROM tidemark_export_log ORDER BY id");
+  while (next(world, stmt)) {
+    while (at < model->nlog && model->log[at].trimmed)
+      at++;
+    const struct entry *entry = at < model->nlog ? &model->log[at++] : NULL;
+    if (entry == NULL || entry->id != sqlite3_column_int64(stmt, 0) || entry->since != sqlite3_column_int64(stmt, 1) ||
+        entry->until != sqlite3_column_int64(stmt, 2) || entry->rows != sqlite3_column_int64(stmt, 3) ||
+        entry->skipped != sqlite3_column_int64(stmt, 4) || entry->generation != sqlite3_column_int64(stmt, 5) ||
+        strcmp((const char *)sqlite3_column_text(stmt, 6), entry_kinds[entry->kind]) != 0 ||
+        strcmp((const char *)sqlite3_column_text(stmt, 7), model->dataset) != 0)
+      fail(world, "the export log has %s, which it had not", row_text(stmt));
+  }
+  for (; at < model->nlog; at++) {
+    if (!model->log[at].trimmed)
+      fail(world, "log row %lld is gone", (long long)model->log[at].id);
+  }
+  stmt = query(world, "SELECT sink, partition, generation, since FROM tidemark_watermark");
+  while (next(world, stmt)) {
+    const struct entry *last = model_last(model, sink_of(world, (const char *)sqlite3_column_text(stmt, 0)),
+                                          part_of(world, (const char *)sqlite3_column_text(stmt, 1)));
+    if (last == NULL || last->generation != sqlite3_column_int64(stmt, 2) ||
+        last->until != sqlite3_column_int64(stmt, 3))
+      fail(world, "tidemark_watermark says %s", row_text(stmt));
+  }
+}
+
+static bool was_trimmed(const struct model *model, int sink, int part) {
+  for (size_t i = 0; i < model->nlog; i++) {
+    if (model->log[i].sink == sink && model->log[i].part == part && model->log[i].trimmed)
+      return true;
+  }
+  return false;
+}
+
+/* What the log and the lag say of a sink and partition together: rule 2 of DESIGN section 8. */
+static int64_t sum_of(struct world *world, int sink, int part) {
+  const char *name = sink_names[sink];
+  const char *text = part_text(world, part);
+  return ask(world,
+             "SELECT coalesce((SELECT sum(CASE kind WHEN 'rewind' THEN -rows ELSE rows + skipped + dead END)"
+             " FROM tidemark_export_log WHERE sink = %Q AND partition = %Q), 0)"
+             " + coalesce((SELECT sum(rows) FROM tidemark_lag WHERE sink = %Q AND partition = %Q), 0)",
+             name, text, name, text);
+}
+
+void check_sums(struct world *world) {
+  const struct model *model = &world->model;
+  for (int sink = 0; sink < SINKS; sink++) {
+    for (int part = 0; part < world->nparts; part++) {
+      if (!model->sinks[sink].registered || model->lost[sink][part] ||
+          (model_last(model, sink, part) == NULL && model->sinks[sink].start != 0) ||
+          (!world->keeps_totals && was_trimmed(model, sink, part)))
+        continue;
+      const int64_t sum = sum_of(world, sink, part);
+      const struct counts counts = count_rows(model, part, 0);
+      if (sum < counts.written - counts.deleted || sum > counts.written)
+        fail(world, "sink %s in %s: the log and the lag sum up to %lld rows, written were %lld, deleted %lld",
+             sink_names[sink], part_text(world, part), (long long)sum, (long long)counts.written,
+             (long long)counts.deleted);
+    }
+  }
+}
+
+/* ---- what left ---- */
+
+void check_copied(struct world *world) {
+  const struct model *model = &world->model;
+  int64_t total = 0;
+  for (size_t i = 0; i < model->nlog; i++) {
+    const struct entry *entry = &model->log[i];
+    if (sink_kinds[entry->sink] != BY_SQL || entry->kind != BATCH)
+      continue;
+    const int64_t rows = ask(world,
+                             "SELECT count(DISTINCT since) FROM copied WHERE generation = %lld AND part = %Q"
+                             " AND since > %lld AND since <= %lld",
+                             (long long)entry->generation, part_text(world, entry->part), (long long)entry->since,
+                             (long long)entry->until);
+    if (rows != entry->rows)
+      fail(world, "log row %lld copied %lld rows, %lld are there", (long long)entry->id, (long long)entry->rows,
+           (long long)rows);
+    total += rows;
+  }
+  if (ask(world, "SELECT count(*) FROM copied") != total)
+    fail(world, "rows were copied twice: %lld, expected %lld", (long long)ask(world, "SELECT count(*) FROM copied"),
+         (long long)total);
+  sqlite3_stmt *stmt = query(world, "SELECT since, v FROM copied");
+  while (next(world, stmt)) {
+    const struct row *row = model_find(model, sqlite3_column_int64(stmt, 0));
+    if (row == NULL || row->value != sqlite3_column_int64(stmt, 1))
+      fail(world, "row %lld was copied wrongly", (long long)sqlite3_column_int64(stmt, 0));
+  }
+}
+
+struct looking {
+  struct world *world;
+  int sink;
+  int64_t found;
+};
+
+static void judge_file(void *data, const char *path) {
+  struct looking *looking = data;
+  struct world *world = looking->world;
+  char full[320], line[220];
+  size_t size = 0;
+  for (size_t i = 0; i < world->model.nlog; i++) {
+    const struct entry *entry = &world->model.log[i];
+    if (entry->sink != looking->sink || strcmp(entry->object, path) != 0)
+      continue;
+    snprintf(full, sizeof full, "%s/%s", folder_of(world, looking->sink), path);
+    char *bytes = machine_read(full, &size);
+    if (bytes == NULL || hash_of(bytes, size) != entry->hash)
+      fail(world, "%s has changed since it was delivered", full);
+    free(bytes);
+    looking->found++;
+    return;
+  }
+  snprintf(line, sizeof line, "\n%s/%s\n", sink_names[looking->sink], path);
+  const bool temporary = strrchr(path, '/') != NULL && strrchr(path, '/')[1] == '.';
+  if (strstr(world->seen, line) == NULL && !(temporary && world->killed))
+    fail(world, "%s/%s is there, and no batch ever had it", folder_of(world, looking->sink), path);
+}
+
+void check_files(struct world *world) {
+  for (int sink = 0; sink < SINKS; sink++) {
+    struct looking looking = {world, sink, 0};
+    int64_t expected = 0;
+    if (sink_kinds[sink] != BY_FILE)
+      continue;
+    machine_each_file(folder_of(world, sink), judge_file, &looking);
+    for (size_t i = 0; i < world->model.nlog; i++)
+      expected += world->model.log[i].sink == sink && world->model.log[i].object[0] != '\0';
+    if (looking.found != expected)
+      fail(world, "sink %s has %lld objects, delivered were %lld", sink_names[sink], (long long)looking.found,
+           (long long)expected);
+  }
+}
+
+void check_damage(struct world *world) {
+  int rc = SQLITE_OK;
+  char *text = ask_text(world, &rc, "PRAGMA integrity_check");
+  if (rc != SQLITE_OK || strcmp(text, "ok") != 0)
+    fail(world, "integrity_check: %d %s", rc, text);
+  sqlite3_free(text);
+  if (!world->knows_check)
+    return;
+  text = ask_text(world, &rc, "SELECT tidemark_check('%s')", world->model.dataset);
+  if (rc != SQLITE_OK || strcmp(text, "ok") != 0)
+    fail(world, "tidemark_check: %d %s", rc, text);
+  sqlite3_free(text);
+}

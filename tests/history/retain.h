@@ -1,0 +1,15 @@
+/* How far a prune may go in a partition, and how far it has to, by DESIGN section 6: the longest prefix past the cut,
+ * less what sinks hold. The two differ only where a row stands exactly on a limit, or a limit counts bytes. */
+#ifndef TIDE_TESTS_HISTORY_RETAIN_H
+#define TIDE_TESTS_HISTORY_RETAIN_H
+
+#include "model.h"
+
+struct reach {
+  int64_t least; /* every row up to this since has to go */
+  int64_t most;  /* no row above this one may go */
+};
+
+struct reach retain_reach(const struct model *model, int part, int64_t now);
+
+#endif
