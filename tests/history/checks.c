@@ -98,11 +98,24 @@ static int parts_with_rows(const struct world *world) {
   return parts;
 }
 
+/* What was pruned is what is not above pruned_upto. */
+static void check_floor(struct world *world, int part, int64_t floor) {
+  const struct model *model = &world->model;
+  for (size_t i = 0; i < model->nrows; i++) {
+    const struct row *row = &model->rows[i];
+    if (row->part == part && row->fate != DELETED && (row->fate == PRUNED) != (row->since <= floor))
+      fail(world, "%s: row %lld is %s, and pruned_upto is %lld", part_text(world, part), (long long)row->since,
+           row->fate == PRUNED ? "gone" : "there", (long long)floor);
+  }
+  if (floor > model_newest_of(model, part))
+    fail(world, "%s: pruned_upto is %lld, beyond every row", part_text(world, part), (long long)floor);
+}
+
 void check_stat(struct world *world) {
   int parts = 0;
   int64_t live = 0;
   sqlite3_stmt *stmt = query(world, "SELECT partition, rows, written, deleted, last_since, oldest_at, newest_at,"
-                                    " first_since, tail_rows, segments FROM tidemark_stat");
+                                    " pruned_upto FROM tidemark_stat");
   while (next(world, stmt)) {
     const int part = part_of(world, (const char *)sqlite3_column_text(stmt, 0));
     const struct counts counts = count_rows(&world->model, part, 0);
@@ -115,6 +128,7 @@ void check_stat(struct world *world) {
            "tidemark_stat says %s; expected %lld rows, %lld written, %lld deleted, the last %lld, the oldest %lld",
            row_text(stmt), (long long)counts.live, (long long)counts.written, (long long)counts.deleted,
            (long long)counts.newest, (long long)counts.oldest_at);
+    check_floor(world, part, sqlite3_column_int64(stmt, 7));
   }
   if (parts != parts_with_rows(world))
     fail(world, "tidemark_stat has %d partitions, expected %d", parts, parts_with_rows(world));
@@ -132,9 +146,8 @@ void check_stat(struct world *world) {
 void check_segments(struct world *world) {
   int64_t last[PARTS] = {0};
   sqlite3_stmt *stmt = query(world,
-                             "SELECT partition, first_since, last_since, rows - deleted%s AS live, rows, deleted"
-                             " FROM tidemark_segment ORDER BY partition, first_since",
-                             world->knows_upkeep ? " - pruned" : "");
+                             "SELECT partition, first_since, last_since, rows - deleted - pruned AS live, rows, deleted"
+                             " FROM tidemark_segment ORDER BY partition, first_since");
   while (next(world, stmt)) {
     const int part = part_of(world, (const char *)sqlite3_column_text(stmt, 0));
     const int64_t first = sqlite3_column_int64(stmt, 1);
@@ -205,36 +218,37 @@ void check_log(struct world *world) {
   }
 }
 
-static bool was_trimmed(const struct model *model, int sink, int part) {
-  for (size_t i = 0; i < model->nlog; i++) {
-    if (model->log[i].sink == sink && model->log[i].part == part && model->log[i].trimmed)
-      return true;
-  }
-  return false;
-}
-
-/* What the log and the lag say of a sink and partition together: rule 2 of DESIGN section 8. */
+/* What the log, what went of it, and the lag say of a sink and partition together: rule 2 of DESIGN section 8. */
 static int64_t sum_of(struct world *world, int sink, int part) {
-  const char *name = sink_names[sink];
-  const char *text = part_text(world, part);
-  return ask(world,
-             "SELECT coalesce((SELECT sum(CASE kind WHEN 'rewind' THEN -rows ELSE rows + skipped + dead END)"
-             " FROM tidemark_export_log WHERE sink = %Q AND partition = %Q), 0)"
-             " + coalesce((SELECT sum(rows) FROM tidemark_lag WHERE sink = %Q AND partition = %Q), 0)",
-             name, text, name, text);
+  char *of = sqlite3_mprintf("WHERE sink = %Q AND partition = %Q", sink_names[sink], part_text(world, part));
+  const int64_t sum = ask(world,
+                          "SELECT coalesce((SELECT sum(CASE kind WHEN 'rewind' THEN -rows ELSE rows + skipped + dead"
+                          " END) FROM tidemark_export_log %s), 0)"
+                          " + coalesce((SELECT sum(rows + skipped + dead + gap_rows - rewound_rows)"
+                          " FROM tidemark_export_total %s), 0)"
+                          " + coalesce((SELECT sum(rows) FROM tidemark_lag %s), 0)",
+                          of, of, of);
+  sqlite3_free(of);
+  return sum;
 }
 
+/* A sink that began with the first row, and lost none without a gap since, has accounts of every row that nobody
+ * deleted. */
 void check_sums(struct world *world) {
   const struct model *model = &world->model;
   for (int sink = 0; sink < SINKS; sink++) {
+    if (!model->sinks[sink].registered)
+      continue;
+    const bool from_first =
+        ask(world, "SELECT from_first FROM tidemark_sink_state WHERE sink = %Q", sink_names[sink]) != 0;
     for (int part = 0; part < world->nparts; part++) {
-      if (!model->sinks[sink].registered || model->lost[sink][part] ||
-          (model_last(model, sink, part) == NULL && model->sinks[sink].start != 0) ||
-          (!world->keeps_totals && was_trimmed(model, sink, part)))
-        continue;
+      const bool lost = model->lost[sink][part] ||
+                        (model_last(model, sink, part) == NULL && model->sinks[sink].start != 0);
       const int64_t sum = sum_of(world, sink, part);
       const struct counts counts = count_rows(model, part, 0);
-      if (sum < counts.written - counts.deleted || sum > counts.written)
+      if (lost && from_first)
+        fail(world, "sink %s is said to have missed no row, but did in %s", sink_names[sink], part_text(world, part));
+      if (sum > counts.written || (!lost && sum < counts.written - counts.deleted))
         fail(world, "sink %s in %s: the log and the lag sum up to %lld rows, written were %lld, deleted %lld",
              sink_names[sink], part_text(world, part), (long long)sum, (long long)counts.written,
              (long long)counts.deleted);

@@ -41,8 +41,6 @@ static void step_of_sinks(struct world *world) {
 
 static void step_of_upkeep(struct world *world) {
   const size_t dice = pick(10);
-  if (!world->knows_upkeep)
-    return;
   if (dice < 4)
     step_prune(world);
   else if (dice < 6)
@@ -119,7 +117,7 @@ static void step_interrupted(struct world *world) {
   if (in_transaction(world))
     return;
   world->interrupt_at = 1 + (int)pick(one_in(2) ? 30 : 400);
-  if (world->knows_upkeep && one_in(2))
+  if (one_in(2))
     PICK(upkeep)(world);
   else
     PICK(steps)(world);

@@ -55,11 +55,11 @@ static void judge_part(struct world *world, const struct gone *gone, int part, b
   if (count_gone(model, gone, part) != model_live(model, part, 0, last))
     fail(world, "%s: rows up to %lld were pruned, but not all of them", part_text(world, part), (long long)last);
   if (last > reach.most)
-    fail(world, "%s: rows up to %lld were pruned, allowed was up to %lld", part_text(world, part), (long long)last,
-         (long long)reach.most);
+    fail(world, "%s: rows up to %lld were pruned, allowed was up to %lld (sink %s)", part_text(world, part),
+         (long long)last, (long long)reach.most, reach.held_by == NONE ? "none" : sink_names[reach.held_by]);
   if (complete && model_live(model, part, last, reach.least) > 0)
-    fail(world, "%s: rows up to %lld were pruned, expected was up to %lld", part_text(world, part), (long long)last,
-         (long long)reach.least);
+    fail(world, "%s: rows up to %lld were pruned, expected was up to %lld (sink %s)", part_text(world, part),
+         (long long)last, (long long)reach.least, reach.held_by == NONE ? "none" : sink_names[reach.held_by]);
 }
 
 /* What each overtaken sink must be told. */

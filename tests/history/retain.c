@@ -4,10 +4,6 @@ static int64_t less(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static int64_t more(int64_t a, int64_t b) {
-  return a > b ? a : b;
-}
-
 /* ---- the cut ---- */
 
 static int64_t age_of(const struct model *model, const struct row *row, int64_t now) {
@@ -18,17 +14,17 @@ static int64_t age_of(const struct model *model, const struct row *row, int64_t 
 static struct reach cut(const struct model *model, int part, int64_t now) {
   const struct options *limits = &model->options;
   int64_t newer = model_live(model, part, 0, INT64_MAX);
-  struct reach reach = {0, 0};
+  struct reach reach = {0, 0, NONE};
   bool all_must = true;
   bool all_may = true;
   for (size_t i = 0; i < model->nrows; i++) {
     const struct row *row = &model->rows[i];
     if (row->part != part || row->fate != LIVE)
       continue;
-    const bool by_rows = limits->rows != NONE && newer > limits->rows;
-    const int64_t age = age_of(model, row, now);
-    all_must = all_must && (by_rows || limits->bytes == 0 || (limits->age_ms != NONE && age > limits->age_ms));
-    all_may = all_may && (by_rows || limits->bytes != NONE || (limits->age_ms != NONE && age >= limits->age_ms));
+    const bool past = (limits->rows != NONE && newer > limits->rows) ||
+                      (limits->age_ms != NONE && age_of(model, row, now) >= limits->age_ms);
+    all_must = all_must && (past || limits->bytes == 0);
+    all_may = all_may && (past || limits->bytes != NONE);
     newer--;
     if (all_must)
       reach.least = row->since;
@@ -41,39 +37,39 @@ static struct reach cut(const struct model *model, int part, int64_t now) {
 /* ---- what sinks hold ---- */
 
 /* How far the caps of a sink let retention go beyond its watermark. */
-static struct reach caps(const struct model *model, const struct sink *sink, int part, int64_t watermark, int64_t now) {
+static int64_t capped(const struct model *model, const struct sink *sink, int part, int64_t watermark, int64_t now) {
   int64_t newer = model_live(model, part, watermark, INT64_MAX);
-  struct reach reach = {watermark, watermark};
-  bool all_must = true;
-  bool all_may = true;
+  int64_t upto = watermark;
   for (size_t i = model_above(model, watermark); i < model->nrows; i++) {
     const struct row *row = &model->rows[i];
     if (row->part != part || row->fate != LIVE)
       continue;
-    const bool by_rows = sink->hold_rows != NONE && newer > sink->hold_rows;
-    all_must = all_must && (by_rows || (sink->hold_age_ms != NONE && now - row->at > sink->hold_age_ms));
-    all_may = all_may && (by_rows || (sink->hold_age_ms != NONE && now - row->at >= sink->hold_age_ms));
+    if (!(sink->hold_rows != NONE && newer > sink->hold_rows) &&
+        !(sink->hold_age_ms != NONE && now - row->at >= sink->hold_age_ms))
+      break;
     newer--;
-    if (all_must)
-      reach.least = row->since;
-    if (all_may)
-      reach.most = row->since;
+    upto = row->since;
   }
-  return reach;
+  return upto;
 }
 
-static bool owner_lives(const struct batch *batch, int64_t now) {
-  return !batch->free && batch->ours && batch->lease_until > now;
+/* Nobody works on it any more. A lease that is out in a future that the clock was set back from is none. */
+static bool is_abandoned(const struct batch *batch, int64_t now) {
+  return batch->free || !batch->ours || batch->lease_until <= now || batch->lease_until > now + 120000;
 }
 
-static struct reach held(const struct model *model, int sink_at, int part, int64_t now) {
-  const struct sink *sink = &model->sinks[sink_at];
-  const struct batch *batch = &model->batches[sink_at][part];
-  struct reach reach = {INT64_MAX, INT64_MAX};
+static struct reach held(const struct model *model, int at, int part, int64_t now) {
+  const struct sink *sink = &model->sinks[at];
+  const struct batch *batch = &model->batches[at][part];
+  const int64_t watermark = model_watermark(model, at, part);
+  const int64_t upto = capped(model, sink, part, watermark, now);
+  struct reach reach = {INT64_MAX, INT64_MAX, NONE};
   if (sink_holds(sink))
-    reach = caps(model, sink, part, model_watermark(model, sink_at, part), now);
-  if (batch->open && owner_lives(batch, now))
-    reach = (struct reach){batch->since, batch->since};
+    reach = (struct reach){upto, upto, NONE};
+  if (batch->open && (upto <= batch->since || !is_abandoned(batch, now)))
+    reach = (struct reach){batch->since, batch->since, NONE};
+  else if (batch->open)
+    reach.least = upto;
   return reach;
 }
 
@@ -81,8 +77,11 @@ struct reach retain_reach(const struct model *model, int part, int64_t now) {
   struct reach reach = cut(model, part, now);
   for (int sink = 0; sink < SINKS; sink++) {
     const struct reach bound = held(model, sink, part, now);
-    reach.least = less(reach.least, more(bound.least, 0));
-    reach.most = less(reach.most, more(bound.most, 0));
+    reach.least = less(reach.least, bound.least);
+    if (bound.most < reach.most) {
+      reach.most = bound.most;
+      reach.held_by = sink;
+    }
   }
   return reach;
 }

@@ -1,5 +1,6 @@
 /* How far a prune may go in a partition, and how far it has to, by DESIGN section 6: the longest prefix past the cut,
- * less what sinks hold. The two differ only where a row stands exactly on a limit, or a limit counts bytes. */
+ * less what sinks hold. The two differ only where a limit counts bytes, which the model does not know, and for an
+ * abandoned batch of a sink that does not hold. */
 #ifndef TIDE_TESTS_HISTORY_RETAIN_H
 #define TIDE_TESTS_HISTORY_RETAIN_H
 
@@ -8,6 +9,7 @@
 struct reach {
   int64_t least; /* every row up to this since has to go */
   int64_t most;  /* no row above this one may go */
+  int held_by;   /* the sink that keeps more from going; NONE: none does */
 };
 
 struct reach retain_reach(const struct model *model, int part, int64_t now);

@@ -25,7 +25,16 @@ static void work(void *data) {
   sqlite3_close(db);
 }
 
-enum killed { KILLED_APPEND, KILLED_TICK, KILLED_COPY, KILLED_CLAIM, KILLED_FLUSH, KILLED_PRUNE, KILLED_MAINTAIN };
+enum killed {
+  KILLED_APPEND,
+  KILLED_TICK,
+  KILLED_COPY,
+  KILLED_CLAIM,
+  KILLED_FLUSH,
+  KILLED_PRUNE,
+  KILLED_COMPACT,
+  KILLED_MAINTAIN
+};
 
 static char *killed_sql(struct world *world, enum killed what, struct append *append) {
   const char *dataset = world->model.dataset;
@@ -45,8 +54,10 @@ static char *killed_sql(struct world *world, enum killed what, struct append *ap
     return sqlite3_mprintf("SELECT tidemark_flush('%s')", dataset);
   case KILLED_PRUNE:
     return sqlite3_mprintf("SELECT tidemark_prune('%s')", dataset);
+  case KILLED_COMPACT:
+    return sqlite3_mprintf("SELECT tidemark_compact('%s')", dataset);
   default:
-    return sqlite3_mprintf("SELECT tidemark_maintain('%s'); SELECT tidemark_compact('%s')", dataset, dataset);
+    return sqlite3_mprintf("SELECT tidemark_maintain('%s')", dataset);
   }
 }
 
@@ -60,6 +71,8 @@ static void go_on(struct world *world, enum killed what, const struct append *ap
   if (what == KILLED_APPEND)
     append_arrived(world, append);
   world->doing = doings[what];
+  if (what == KILLED_MAINTAIN)
+    observe_trimmed(world);
   if (what == KILLED_PRUNE || what == KILLED_MAINTAIN)
     observe_pruned(world, false);
   else
@@ -71,7 +84,7 @@ static void go_on(struct world *world, enum killed what, const struct append *ap
 void step_kill(struct world *world) {
   struct work doomed;
   struct append append = {.n = 0};
-  const enum killed what = one_in(3) ? KILLED_TICK : (enum killed)pick(world->knows_upkeep ? 7 : 5);
+  const enum killed what = one_in(3) ? KILLED_TICK : (enum killed)pick(world->knows_maintain ? 8 : 7);
   const struct sink *copy = &world->model.sinks[3];
   const struct sink *hand = &world->model.sinks[4];
   const bool power_loss = one_in(3);

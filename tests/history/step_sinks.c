@@ -197,25 +197,15 @@ void step_trim(struct world *world) {
   }
 }
 
-/* The lowest number that a rewind by hand may go to without giving back rows that are gone. */
-static int64_t floor_of(const struct model *model, int part) {
-  int64_t floor = 0;
-  for (size_t i = 0; i < model->nrows; i++) {
-    if (model->rows[i].part == part && model->rows[i].fate == PRUNED)
-      floor = model->rows[i].since;
-  }
-  return floor;
-}
-
 static void rewind_by_hand(struct world *world) {
   const struct rewind *rewind = &world->rewind;
   const struct model *model = &world->model;
   const int64_t watermark = model_watermark(model, rewind->sink, rewind->part);
   must(world,
-       "INSERT INTO tidemark_export_log(sink, dataset, partition, kind, since, until, rows, reason)"
-       " VALUES ('%s', '%s', %Q, 'rewind', %lld, %lld, %lld, 'by hand')",
+       "INSERT INTO tidemark_export_log(sink, dataset, partition, kind, since, until, reason)"
+       " VALUES ('%s', '%s', %Q, 'rewind', %lld, %lld, 'by hand')",
        sink_names[rewind->sink], model->dataset, part_text(world, rewind->part), (long long)watermark,
-       (long long)rewind->to, (long long)model_live(model, rewind->part, rewind->to, watermark));
+       (long long)rewind->to);
 }
 
 void step_rewind(struct world *world) {
@@ -227,10 +217,10 @@ void step_rewind(struct world *world) {
       (in_transaction(world) && one_in(2)))
     return;
   world->rewind = (struct rewind){sink, part, (int64_t)pick((size_t)watermark)};
-  const int64_t floor = floor_of(model, part);
+  const int64_t floor = ask(world, "SELECT pruned_upto FROM tidemark_stat WHERE partition = %Q", part_text(world, part));
   const bool refused = model->batches[sink][part].open;
   world->doing = DOING_REWIND;
-  if (world->knows_upkeep && !one_in(4)) {
+  if (!one_in(4)) {
     const int rc = run(world, "SELECT tidemark_rewind('%s', '%s', %Q, %lld, 'a replay')", sink_names[sink],
                        model->dataset, part_text(world, part), (long long)world->rewind.to);
     if ((rc == SQLITE_OK) == refused && floor < watermark)

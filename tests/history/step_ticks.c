@@ -134,7 +134,7 @@ static void disturb(const char *name) {
   note(world, "while a file is %s:", name);
   observe(world);
   world->doing = DOING_OTHER;
-  switch (pick(world->knows_upkeep ? 9 : 6)) {
+  switch (pick(9)) {
   case 0:
     step_append(world);
     break;

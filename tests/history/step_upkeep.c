@@ -8,7 +8,7 @@
 void step_prune(struct world *world) {
   int rc;
   const bool interrupted = world->interrupt_at > 0;
-  if (one_in(6)) { /* tells and does nothing */
+  if (one_in(6) && !interrupted) { /* tells and does nothing */
     must(world, "SELECT tidemark_prune('%s', 'dry-run')", world->model.dataset);
     return;
   }
@@ -24,7 +24,7 @@ void step_prune_under_cursor(struct world *world) {
     return;
   sqlite3_stmt *stmt = query(world, "SELECT since FROM %s", world->model.dataset);
   sqlite3_step(stmt);
-  const char *function = PICK(functions);
+  const char *function = functions[pick(world->knows_maintain ? 3 : 2)];
   const int rc = run(world, "SELECT tidemark_%s('%s') -- under a cursor", function, world->model.dataset);
   if ((rc & 0xff) != SQLITE_LOCKED && rc != SQLITE_OK)
     fail(world, "tidemark_%s under a cursor gives %d (%s)", function, rc, sqlite3_errmsg(world->dbs[world->acting]));
@@ -45,11 +45,14 @@ void step_compact(struct world *world) {
 
 void step_maintain(struct world *world) {
   int rc;
+  if (!world->knows_maintain)
+    return;
   const bool interrupted = world->interrupt_at > 0;
   char *argument = one_in(3) ? sqlite3_mprintf("") : sqlite3_mprintf("'%s'", world->model.dataset);
   sqlite3_free(ask_text(world, &rc, "SELECT tidemark_maintain(%s)", argument));
   if (rc != SQLITE_OK && !(interrupted && rc == SQLITE_INTERRUPT))
     fail(world, "tidemark_maintain gives %d (%s)", rc, sqlite3_errmsg(world->dbs[world->acting]));
+  observe_trimmed(world);
   observe_pruned(world, false);
   sqlite3_free(argument);
 }

@@ -285,9 +285,8 @@ void world_open(struct world *world, uint64_t seed) {
                       world->partitioned ? " partition_by=p," : "", PICK(segment_rows), 1 + (int)pick(3), !one_in(4));
   must(world, "%s", world->create);
   must(world, "CREATE TABLE copied(generation, part, since, v)");
-  world->knows_upkeep = ask(world, "SELECT count(*) FROM pragma_function_list WHERE name = 'tidemark_prune'") > 0;
+  world->knows_maintain = ask(world, "SELECT count(*) FROM pragma_function_list WHERE name = 'tidemark_maintain'") > 0;
   world->knows_check = ask(world, "SELECT count(*) FROM pragma_function_list WHERE name = 'tidemark_check'") > 0;
-  world->keeps_totals = ask(world, "SELECT count(*) FROM sqlite_schema WHERE name = 'tidemark_export_total'") > 0;
   sqlite3_stmt *stmt = query(world, "SELECT log_id FROM tidemark_dataset");
   while (next(world, stmt))
     snprintf(world->log_id, sizeof world->log_id, "%s", (const char *)sqlite3_column_text(stmt, 0));

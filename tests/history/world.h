@@ -42,9 +42,8 @@ struct world {
   int nparts;
   char *create;
   char log_id[40];
-  bool knows_upkeep; /* prune, compact and the like are there */
+  bool knows_maintain; /* the function is there, as the next */
   bool knows_check;
-  bool keeps_totals; /* of log rows that were trimmed */
   sqlite3 *dbs[CONNECTIONS];
   int acting; /* which of them */
   struct model model;
