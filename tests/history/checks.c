@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "objects.h"
+#include "retain.h"
 
 /* ---- rows ---- */
 
@@ -111,11 +112,22 @@ static void check_floor(struct world *world, int part, int64_t floor) {
     fail(world, "%s: pruned_upto is %lld, beyond every row", part_text(world, part), (long long)floor);
 }
 
+/* Rows past the limits that sinks keep. */
+static void check_held(struct world *world, int part, int64_t held) {
+  const struct model *model = &world->model;
+  const struct reach reach = retain_reach(model, part, machine_now());
+  const int64_t free = reach.most < reach.cut ? reach.most : reach.cut;
+  const int64_t expected = model_live(model, part, 0, reach.cut) - model_live(model, part, 0, free);
+  if (held != expected && model->options.bytes == NONE)
+    fail(world, "%s: held_rows is %lld, expected %lld (sink %s)", part_text(world, part), (long long)held,
+         (long long)expected, reach.held_by == NONE ? "none" : sink_names[reach.held_by]);
+}
+
 void check_stat(struct world *world) {
   int parts = 0;
   int64_t live = 0;
   sqlite3_stmt *stmt = query(world, "SELECT partition, rows, written, deleted, last_since, oldest_at, newest_at,"
-                                    " pruned_upto FROM tidemark_stat");
+                                    " pruned_upto, held_rows FROM tidemark_stat");
   while (next(world, stmt)) {
     const int part = part_of(world, (const char *)sqlite3_column_text(stmt, 0));
     const struct counts counts = count_rows(&world->model, part, 0);
@@ -129,6 +141,7 @@ void check_stat(struct world *world) {
            row_text(stmt), (long long)counts.live, (long long)counts.written, (long long)counts.deleted,
            (long long)counts.newest, (long long)counts.oldest_at);
     check_floor(world, part, sqlite3_column_int64(stmt, 7));
+    check_held(world, part, sqlite3_column_int64(stmt, 8));
   }
   if (parts != parts_with_rows(world))
     fail(world, "tidemark_stat has %d partitions, expected %d", parts, parts_with_rows(world));
@@ -145,9 +158,9 @@ void check_stat(struct world *world) {
 /* Segments of a partition follow each other, and each has the rows of its range. */
 void check_segments(struct world *world) {
   int64_t last[PARTS] = {0};
-  sqlite3_stmt *stmt = query(world,
-                             "SELECT partition, first_since, last_since, rows - deleted - pruned AS live, rows, deleted"
-                             " FROM tidemark_segment ORDER BY partition, first_since");
+  sqlite3_stmt *stmt =
+      query(world, "SELECT partition, first_since, last_since, rows - deleted - pruned AS live, rows, deleted"
+                   " FROM tidemark_segment ORDER BY partition, first_since");
   while (next(world, stmt)) {
     const int part = part_of(world, (const char *)sqlite3_column_text(stmt, 0));
     const int64_t first = sqlite3_column_int64(stmt, 1);
@@ -242,8 +255,8 @@ void check_sums(struct world *world) {
     const bool from_first =
         ask(world, "SELECT from_first FROM tidemark_sink_state WHERE sink = %Q", sink_names[sink]) != 0;
     for (int part = 0; part < world->nparts; part++) {
-      const bool lost = model->lost[sink][part] ||
-                        (model_last(model, sink, part) == NULL && model->sinks[sink].start != 0);
+      const bool lost =
+          model->lost[sink][part] || (model_last(model, sink, part) == NULL && model->sinks[sink].start != 0);
       const int64_t sum = sum_of(world, sink, part);
       const struct counts counts = count_rows(model, part, 0);
       if (lost && from_first)
@@ -336,8 +349,6 @@ void check_damage(struct world *world) {
   if (rc != SQLITE_OK || strcmp(text, "ok") != 0)
     fail(world, "integrity_check: %d %s", rc, text);
   sqlite3_free(text);
-  if (!world->knows_check)
-    return;
   text = ask_text(world, &rc, "SELECT tidemark_check('%s')", world->model.dataset);
   if (rc != SQLITE_OK || strcmp(text, "ok") != 0)
     fail(world, "tidemark_check: %d %s", rc, text);

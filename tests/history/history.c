@@ -13,9 +13,10 @@ enum { WORLDS = 20, WORLDS_LONG = 2000, STEPS = 150, MANY_ROWS = 2500 };
 
 static void pass_time(struct world *world) {
   static const int64_t spans[] = {1, 40, 1000, 1000, 5000, 61000, 400000, -3000};
+  const int64_t months = INT64_C(100) * 24 * 3600 * 1000; /* log rows are old then */
   if (in_transaction(world) && one_in(2))
     return;
-  machine_set_now(machine_now() + PICK(spans));
+  machine_set_now(machine_now() + (one_in(40) ? months : PICK(spans)));
   note(world, "the clock is %lld", (long long)machine_now());
 }
 
@@ -78,7 +79,7 @@ static void step_of_processes(struct world *world) {
     step_claim(world);
   else if (dice < 31)
     step_ack(world);
-  else if (dice < 34)
+  else if (dice < 35)
     step_kill(world);
   else if (dice < 36)
     step_reopen(world);
@@ -114,8 +115,10 @@ static void step(struct world *world) {
 static void step_interrupted(struct world *world) {
   static void (*const steps[])(struct world *) = {step_append, step_delete, step_flush, step_tick};
   static void (*const upkeep[])(struct world *) = {step_prune, step_compact, step_maintain};
-  if (in_transaction(world))
+  if (in_transaction(world)) {
+    step_upkeep_interrupted(world);
     return;
+  }
   world->interrupt_at = 1 + (int)pick(one_in(2) ? 30 : 400);
   if (one_in(2))
     PICK(upkeep)(world);

@@ -76,8 +76,7 @@ static void judge_gap(struct world *world, const struct entry *entry) {
       continue;
     /* rows that were deleted right behind the last one may go along */
     if (gap->found || gap->since != entry->since || gap->rows != entry->rows || entry->until < gap->until ||
-        model_live(&world->model, entry->part, gap->until, entry->until) > 0 ||
-        entry->skipped != 0 || entry->dead != 0)
+        model_live(&world->model, entry->part, gap->until, entry->until) > 0 || entry->skipped != 0 || entry->dead != 0)
       fail(world, "log row %lld: sink %s has a gap of %lld rows from %lld to %lld, expected %lld from %lld to %lld",
            (long long)entry->id, sink_names[entry->sink], (long long)entry->rows, (long long)entry->since,
            (long long)entry->until, (long long)gap->rows, (long long)gap->since, (long long)gap->until);
@@ -158,7 +157,8 @@ static void observe_log(struct world *world) {
 void observe_trimmed(struct world *world) {
   struct model *model = &world->model;
   size_t at = 0;
-  sqlite3_stmt *stmt = query(world, "SELECT id FROM tidemark_export_log WHERE dataset = %Q ORDER BY id", model->dataset);
+  sqlite3_stmt *stmt =
+      query(world, "SELECT id FROM tidemark_export_log WHERE dataset = %Q ORDER BY id", model->dataset);
   while (next(world, stmt)) {
     for (; at < model->nlog && model->log[at].id < sqlite3_column_int64(stmt, 0); at++)
       model->log[at].trimmed = true;

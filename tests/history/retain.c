@@ -14,7 +14,7 @@ static int64_t age_of(const struct model *model, const struct row *row, int64_t 
 static struct reach cut(const struct model *model, int part, int64_t now) {
   const struct options *limits = &model->options;
   int64_t newer = model_live(model, part, 0, INT64_MAX);
-  struct reach reach = {0, 0, NONE};
+  struct reach reach = {.held_by = NONE};
   bool all_must = true;
   bool all_may = true;
   for (size_t i = 0; i < model->nrows; i++) {
@@ -58,28 +58,27 @@ static bool is_abandoned(const struct batch *batch, int64_t now) {
   return batch->free || !batch->ours || batch->lease_until <= now || batch->lease_until > now + 120000;
 }
 
-static struct reach held(const struct model *model, int at, int part, int64_t now) {
+/* The rows of an open batch are held whatever its sink, unless nobody works on it and a cap is past
+ * the first of them. */
+static int64_t held(const struct model *model, int at, int part, int64_t now) {
   const struct sink *sink = &model->sinks[at];
   const struct batch *batch = &model->batches[at][part];
   const int64_t watermark = model_watermark(model, at, part);
   const int64_t upto = capped(model, sink, part, watermark, now);
-  struct reach reach = {INT64_MAX, INT64_MAX, NONE};
-  if (sink_holds(sink))
-    reach = (struct reach){upto, upto, NONE};
-  if (batch->open && (upto <= batch->since || !is_abandoned(batch, now)))
-    reach = (struct reach){batch->since, batch->since, NONE};
-  else if (batch->open)
-    reach.least = upto;
+  int64_t reach = sink_holds(sink) ? upto : INT64_MAX;
+  if (batch->open && (!is_abandoned(batch, now) || upto == batch->since))
+    reach = less(reach, batch->since);
   return reach;
 }
 
 struct reach retain_reach(const struct model *model, int part, int64_t now) {
   struct reach reach = cut(model, part, now);
+  reach.cut = reach.most;
   for (int sink = 0; sink < SINKS; sink++) {
-    const struct reach bound = held(model, sink, part, now);
-    reach.least = less(reach.least, bound.least);
-    if (bound.most < reach.most) {
-      reach.most = bound.most;
+    const int64_t bound = held(model, sink, part, now);
+    reach.least = less(reach.least, bound);
+    if (bound < reach.most) {
+      reach.most = bound;
       reach.held_by = sink;
     }
   }

@@ -84,7 +84,7 @@ static void go_on(struct world *world, enum killed what, const struct append *ap
 void step_kill(struct world *world) {
   struct work doomed;
   struct append append = {.n = 0};
-  const enum killed what = one_in(3) ? KILLED_TICK : (enum killed)pick(world->knows_maintain ? 8 : 7);
+  const enum killed what = one_in(3) ? KILLED_TICK : (enum killed)pick(8);
   const struct sink *copy = &world->model.sinks[3];
   const struct sink *hand = &world->model.sinks[4];
   const bool power_loss = one_in(3);

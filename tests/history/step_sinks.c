@@ -217,7 +217,8 @@ void step_rewind(struct world *world) {
       (in_transaction(world) && one_in(2)))
     return;
   world->rewind = (struct rewind){sink, part, (int64_t)pick((size_t)watermark)};
-  const int64_t floor = ask(world, "SELECT pruned_upto FROM tidemark_stat WHERE partition = %Q", part_text(world, part));
+  const int64_t floor =
+      ask(world, "SELECT pruned_upto FROM tidemark_stat WHERE partition = %Q", part_text(world, part));
   const bool refused = model->batches[sink][part].open;
   world->doing = DOING_REWIND;
   if (!one_in(4)) {

@@ -24,7 +24,7 @@ void step_prune_under_cursor(struct world *world) {
     return;
   sqlite3_stmt *stmt = query(world, "SELECT since FROM %s", world->model.dataset);
   sqlite3_step(stmt);
-  const char *function = functions[pick(world->knows_maintain ? 3 : 2)];
+  const char *function = PICK(functions);
   const int rc = run(world, "SELECT tidemark_%s('%s') -- under a cursor", function, world->model.dataset);
   if ((rc & 0xff) != SQLITE_LOCKED && rc != SQLITE_OK)
     fail(world, "tidemark_%s under a cursor gives %d (%s)", function, rc, sqlite3_errmsg(world->dbs[world->acting]));
@@ -32,6 +32,27 @@ void step_prune_under_cursor(struct world *world) {
 }
 
 /* ---- the rest ---- */
+
+/* What a statement that was interrupted within the transaction leaves is a transaction that is whole, or one that can
+ * only be rolled back. */
+void step_upkeep_interrupted(struct world *world) {
+  static const char *const functions[] = {"flush", "prune", "compact", "maintain"};
+  if (!in_transaction(world))
+    return;
+  world->interrupt_at = 1 + (int)pick(one_in(2) ? 60 : 600);
+  const int rc = run(world, "SELECT tidemark_%s('%s')", PICK(functions), world->model.dataset);
+  if (rc != SQLITE_OK && rc != SQLITE_INTERRUPT)
+    fail(world, "it gives %d (%s)", rc, sqlite3_errmsg(world->dbs[world->acting]));
+  if (rc != SQLITE_OK && in_transaction(world)) {
+    if (one_in(2) || run(world, "COMMIT") != SQLITE_OK) {
+      step_end_transaction(world, false);
+      return;
+    }
+    forget_saved(world, 0);
+  }
+  observe_trimmed(world);
+  observe_pruned(world, false);
+}
 
 void step_compact(struct world *world) {
   char limit[32] = "";
@@ -45,8 +66,6 @@ void step_compact(struct world *world) {
 
 void step_maintain(struct world *world) {
   int rc;
-  if (!world->knows_maintain)
-    return;
   const bool interrupted = world->interrupt_at > 0;
   char *argument = one_in(3) ? sqlite3_mprintf("") : sqlite3_mprintf("'%s'", world->model.dataset);
   sqlite3_free(ask_text(world, &rc, "SELECT tidemark_maintain(%s)", argument));

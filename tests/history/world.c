@@ -265,8 +265,25 @@ void world_disconnect(struct world *world) {
   }
 }
 
-void world_open(struct world *world, uint64_t seed) {
+static char *create_sql(const struct world *world) {
   static const int segment_rows[] = {16, 16, 17, 32, 100};
+  const struct options *options = &world->model.options;
+  sqlite3_str *out = sqlite3_str_new(NULL);
+  sqlite3_str_appendf(out,
+                      "CREATE VIRTUAL TABLE logs USING tidemark(p TEXT, v INTEGER NOT NULL, body TEXT, ts TIMESTAMP_MS,"
+                      "%s segment_rows=%d, zstd_level=%d, autoflush=%d",
+                      world->partitioned ? " partition_by=p," : "", PICK(segment_rows), 1 + (int)pick(3), !one_in(4));
+  if (options->rows != NONE)
+    sqlite3_str_appendf(out, ", retention_rows=%lld", (long long)options->rows);
+  if (options->age_ms != NONE)
+    sqlite3_str_appendf(out, ", retention_age='%lld ms'", (long long)options->age_ms);
+  if (options->by_ts)
+    sqlite3_str_appendall(out, ", retention_by=ts");
+  sqlite3_str_appendall(out, ")");
+  return sqlite3_str_finish(out);
+}
+
+void world_open(struct world *world, uint64_t seed) {
   *world = (struct world){.seed = seed};
   chance_seed(seed);
   if (!machine_new_folder(world->dir, sizeof world->dir))
@@ -278,15 +295,14 @@ void world_open(struct world *world, uint64_t seed) {
   world->seen = sqlite3_mprintf("\n");
   world_connect(world);
   snprintf(world->model.dataset, sizeof world->model.dataset, "logs");
-  world->model.options = (struct options){NONE, NONE, NONE, false};
-  world->create =
-      sqlite3_mprintf("CREATE VIRTUAL TABLE logs USING tidemark(p TEXT, v INTEGER NOT NULL, body TEXT, ts TIMESTAMP_MS,"
-                      "%s segment_rows=%d, zstd_level=%d, autoflush=%d)",
-                      world->partitioned ? " partition_by=p," : "", PICK(segment_rows), 1 + (int)pick(3), !one_in(4));
+  world->model.options = (struct options){NONE, NONE, NONE, one_in(4)};
+  if (one_in(2))
+    world->model.options.rows = 5 + (int64_t)pick(60);
+  if (one_in(3))
+    world->model.options.age_ms = 1000 * (int64_t)(5 + pick(600));
+  world->create = create_sql(world);
   must(world, "%s", world->create);
   must(world, "CREATE TABLE copied(generation, part, since, v)");
-  world->knows_maintain = ask(world, "SELECT count(*) FROM pragma_function_list WHERE name = 'tidemark_maintain'") > 0;
-  world->knows_check = ask(world, "SELECT count(*) FROM pragma_function_list WHERE name = 'tidemark_check'") > 0;
   sqlite3_stmt *stmt = query(world, "SELECT log_id FROM tidemark_dataset");
   while (next(world, stmt))
     snprintf(world->log_id, sizeof world->log_id, "%s", (const char *)sqlite3_column_text(stmt, 0));

@@ -42,8 +42,6 @@ struct world {
   int nparts;
   char *create;
   char log_id[40];
-  bool knows_maintain; /* the function is there, as the next */
-  bool knows_check;
   sqlite3 *dbs[CONNECTIONS];
   int acting; /* which of them */
   struct model model;
