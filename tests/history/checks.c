@@ -231,41 +231,47 @@ void check_log(struct world *world) {
   }
 }
 
-/* What the log, what went of it, and the lag say of a sink and partition together: rule 2 of DESIGN section 8. */
-static int64_t sum_of(struct world *world, int sink, int part) {
-  char *of = sqlite3_mprintf("WHERE sink = %Q AND partition = %Q", sink_names[sink], part_text(world, part));
-  const int64_t sum = ask(world,
-                          "SELECT coalesce((SELECT sum(CASE kind WHEN 'rewind' THEN -rows ELSE rows + skipped + dead"
-                          " END) FROM tidemark_export_log %s), 0)"
-                          " + coalesce((SELECT sum(rows + skipped + dead + gap_rows - rewound_rows)"
-                          " FROM tidemark_export_total %s), 0)"
-                          " + coalesce((SELECT sum(rows) FROM tidemark_lag %s), 0)",
-                          of, of, of);
-  sqlite3_free(of);
-  return sum;
+/* What the log, what went of it, and the lag say of each sink and partition together: rule 2 of DESIGN section 8. */
+static void read_sums(struct world *world, int64_t sums[SINKS][PARTS]) {
+  sqlite3_stmt *stmt = query(
+      world, "SELECT sink, partition, sum(rows) FROM ("
+             "SELECT sink, partition, CASE kind WHEN 'rewind' THEN -rows ELSE rows + skipped + dead END AS rows"
+             " FROM tidemark_export_log"
+             " UNION ALL SELECT sink, partition, rows + skipped + dead + gap_rows - rewound_rows"
+             " FROM tidemark_export_total UNION ALL SELECT sink, partition, rows FROM tidemark_lag) GROUP BY 1, 2");
+  while (next(world, stmt))
+    sums[sink_of(world, (const char *)sqlite3_column_text(stmt, 0))]
+        [part_of(world, (const char *)sqlite3_column_text(stmt, 1))] = sqlite3_column_int64(stmt, 2);
+}
+
+static void read_from_first(struct world *world, bool from_first[SINKS]) {
+  sqlite3_stmt *stmt = query(world, "SELECT sink, from_first FROM tidemark_sink_state");
+  while (next(world, stmt))
+    from_first[sink_of(world, (const char *)sqlite3_column_text(stmt, 0))] = sqlite3_column_int(stmt, 1) != 0;
 }
 
 /* A sink that began with the first row, and lost none without a gap since, has accounts of every row that nobody
  * deleted. */
-void check_sums(struct world *world) {
+static void judge_sum(struct world *world, int sink, int part, int64_t sum, bool from_first) {
   const struct model *model = &world->model;
+  const struct counts counts = count_rows(model, part, 0);
+  const bool lost = model->lost[sink][part] || (model_last(model, sink, part) == NULL && model->sinks[sink].start != 0);
+  if (lost && from_first)
+    fail(world, "sink %s is said to have missed no row, but did in %s", sink_names[sink], part_text(world, part));
+  if (sum > counts.written || (!lost && sum < counts.written - counts.deleted))
+    fail(world, "sink %s in %s: the log and the lag sum up to %lld rows, written were %lld, deleted %lld",
+         sink_names[sink], part_text(world, part), (long long)sum, (long long)counts.written,
+         (long long)counts.deleted);
+}
+
+void check_sums(struct world *world) {
+  int64_t sums[SINKS][PARTS] = {{0}};
+  bool from_first[SINKS] = {false};
+  read_sums(world, sums);
+  read_from_first(world, from_first);
   for (int sink = 0; sink < SINKS; sink++) {
-    if (!model->sinks[sink].registered)
-      continue;
-    const bool from_first =
-        ask(world, "SELECT from_first FROM tidemark_sink_state WHERE sink = %Q", sink_names[sink]) != 0;
-    for (int part = 0; part < world->nparts; part++) {
-      const bool lost =
-          model->lost[sink][part] || (model_last(model, sink, part) == NULL && model->sinks[sink].start != 0);
-      const int64_t sum = sum_of(world, sink, part);
-      const struct counts counts = count_rows(model, part, 0);
-      if (lost && from_first)
-        fail(world, "sink %s is said to have missed no row, but did in %s", sink_names[sink], part_text(world, part));
-      if (sum > counts.written || (!lost && sum < counts.written - counts.deleted))
-        fail(world, "sink %s in %s: the log and the lag sum up to %lld rows, written were %lld, deleted %lld",
-             sink_names[sink], part_text(world, part), (long long)sum, (long long)counts.written,
-             (long long)counts.deleted);
-    }
+    for (int part = 0; part < world->nparts && world->model.sinks[sink].registered; part++)
+      judge_sum(world, sink, part, sums[sink][part], from_first[sink]);
   }
 }
 

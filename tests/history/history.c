@@ -9,7 +9,7 @@
 #include "observe.h"
 #include "steps.h"
 
-enum { WORLDS = 20, WORLDS_LONG = 2000, STEPS = 150, MANY_ROWS = 2500 };
+enum { WORLDS = 8, WORLDS_LONG = 2000, STEPS = 150, MANY_ROWS = 2500 };
 
 static void pass_time(struct world *world) {
   static const int64_t spans[] = {1, 40, 1000, 1000, 5000, 61000, 400000, -3000};
