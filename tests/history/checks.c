@@ -305,6 +305,32 @@ void check_copied(struct world *world) {
   }
 }
 
+/* Folder and range of an object: "<folder>/<since>-<until>.<log id>.ndjson". */
+struct place {
+  size_t folder_size;
+  long long since;
+  long long until;
+};
+
+static struct place place_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  struct place place = {slash != NULL ? (size_t)(slash - path) : 0, 0, 0};
+  sscanf(path + place.folder_size + (slash != NULL), "%20lld-%20lld", &place.since, &place.until);
+  return place;
+}
+
+/* What a batch left that was never acked, for a gap came over it, must not have been delivered again. */
+static void judge_orphan(struct world *world, int sink, const char *path) {
+  const struct place orphan = place_of(path);
+  for (size_t i = 0; i < world->model.nlog; i++) {
+    const char *object = world->model.log[i].object;
+    const struct place other = place_of(object);
+    if (world->model.log[i].sink == sink && object[0] != '\0' && other.folder_size == orphan.folder_size &&
+        strncmp(object, path, orphan.folder_size) == 0 && other.since < orphan.until && orphan.since < other.until)
+      fail(world, "sink %s: rows of %s, which was never acked, are in %s as well", sink_names[sink], path, object);
+  }
+}
+
 struct looking {
   struct world *world;
   int sink;
@@ -330,6 +356,8 @@ static void judge_file(void *data, const char *path) {
   }
   snprintf(line, sizeof line, "\n%s/%s\n", sink_names[looking->sink], path);
   const bool temporary = strrchr(path, '/') != NULL && strrchr(path, '/')[1] == '.';
+  if (!temporary)
+    judge_orphan(world, looking->sink, path);
   if (strstr(world->seen, line) == NULL && !(temporary && world->killed))
     fail(world, "%s/%s is there, and no batch ever had it", folder_of(world, looking->sink), path);
 }

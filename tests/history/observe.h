@@ -11,7 +11,7 @@ void observe(struct world *world);
  * had to), and a gap for each sink that was overtaken. Observes. */
 void observe_pruned(struct world *world, bool complete);
 
-/* After what may have trimmed the log: which rows of it are gone. */
+/* After what may have trimmed the log: which rows of it are gone. What it wrote is observed before. */
 void observe_trimmed(struct world *world);
 
 #endif

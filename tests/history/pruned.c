@@ -57,6 +57,9 @@ static void judge_part(struct world *world, const struct gone *gone, int part, b
   if (last > reach.most)
     fail(world, "%s: rows up to %lld were pruned, allowed was up to %lld (sink %s)", part_text(world, part),
          (long long)last, (long long)reach.most, reach.held_by == NONE ? "none" : sink_names[reach.held_by]);
+  if (last > 0 && retain_cut_batch(model, part, last) != NONE)
+    fail(world, "%s: rows up to %lld were pruned, in the middle of a batch of sink %s", part_text(world, part),
+         (long long)last, sink_names[retain_cut_batch(model, part, last)]);
   if (complete && model_live(model, part, last, reach.least) > 0)
     fail(world, "%s: rows up to %lld were pruned, expected was up to %lld (sink %s)", part_text(world, part),
          (long long)last, (long long)reach.least, reach.held_by == NONE ? "none" : sink_names[reach.held_by]);

@@ -58,17 +58,33 @@ static bool is_abandoned(const struct batch *batch, int64_t now) {
   return batch->free || !batch->ours || batch->lease_until <= now || batch->lease_until > now + 120000;
 }
 
-/* The rows of an open batch are held whatever its sink, unless nobody works on it and a cap is past
- * the first of them. */
+/* The rows of an open batch are held whatever its sink, unless nobody works on it and caps are past all of them. */
 static int64_t held(const struct model *model, int at, int part, int64_t now) {
   const struct sink *sink = &model->sinks[at];
   const struct batch *batch = &model->batches[at][part];
-  const int64_t watermark = model_watermark(model, at, part);
-  const int64_t upto = capped(model, sink, part, watermark, now);
-  int64_t reach = sink_holds(sink) ? upto : INT64_MAX;
-  if (batch->open && (!is_abandoned(batch, now) || upto == batch->since))
-    reach = less(reach, batch->since);
+  const int64_t upto = capped(model, sink, part, model_watermark(model, at, part), now);
+  const int64_t reach = sink_holds(sink) ? upto : INT64_MAX;
+  if (batch->open && (!is_abandoned(batch, now) || model_live(model, part, upto, batch->until) > 0))
+    return less(reach, batch->since);
   return reach;
+}
+
+int retain_cut_batch(const struct model *model, int part, int64_t upto) {
+  for (int sink = 0; sink < SINKS; sink++) {
+    const struct batch *batch = &model->batches[sink][part];
+    if (batch->open && model_live(model, part, batch->since, less(upto, batch->until)) > 0 && upto < batch->until &&
+        model_live(model, part, upto, batch->until) > 0)
+      return sink;
+  }
+  return NONE;
+}
+
+/* A batch goes whole or not at all. */
+static int64_t whole(const struct model *model, int part, int64_t upto) {
+  int sink;
+  while ((sink = retain_cut_batch(model, part, upto)) != NONE)
+    upto = model->batches[sink][part].since;
+  return upto;
 }
 
 struct reach retain_reach(const struct model *model, int part, int64_t now) {
@@ -82,5 +98,7 @@ struct reach retain_reach(const struct model *model, int part, int64_t now) {
       reach.held_by = sink;
     }
   }
+  reach.least = whole(model, part, reach.least);
+  reach.most = whole(model, part, reach.most);
   return reach;
 }

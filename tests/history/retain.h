@@ -14,4 +14,7 @@ struct reach {
 
 struct reach retain_reach(const struct model *model, int part, int64_t now);
 
+/* The sink with an open batch that has rows up to a since, and others above it; NONE: there is no such batch. */
+int retain_cut_batch(const struct model *model, int part, int64_t upto);
+
 #endif

@@ -71,12 +71,12 @@ static void go_on(struct world *world, enum killed what, const struct append *ap
   if (what == KILLED_APPEND)
     append_arrived(world, append);
   world->doing = doings[what];
-  if (what == KILLED_MAINTAIN)
-    observe_trimmed(world);
   if (what == KILLED_PRUNE || what == KILLED_MAINTAIN)
     observe_pruned(world, false);
   else
     observe(world);
+  if (what == KILLED_MAINTAIN)
+    observe_trimmed(world);
   world->doing = DOING_OTHER;
   check_damage(world);
 }

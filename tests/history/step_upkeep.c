@@ -50,8 +50,8 @@ void step_upkeep_interrupted(struct world *world) {
     }
     forget_saved(world, 0);
   }
-  observe_trimmed(world);
   observe_pruned(world, false);
+  observe_trimmed(world);
 }
 
 void step_compact(struct world *world) {
@@ -71,8 +71,8 @@ void step_maintain(struct world *world) {
   sqlite3_free(ask_text(world, &rc, "SELECT tidemark_maintain(%s)", argument));
   if (rc != SQLITE_OK && !(interrupted && rc == SQLITE_INTERRUPT))
     fail(world, "tidemark_maintain gives %d (%s)", rc, sqlite3_errmsg(world->dbs[world->acting]));
-  observe_trimmed(world);
   observe_pruned(world, false);
+  observe_trimmed(world);
   sqlite3_free(argument);
 }
 
