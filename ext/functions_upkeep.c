@@ -171,18 +171,33 @@ struct maintain_call {
   int64_t datasets;
 };
 
+/* A dataset that is damaged as a whole does not keep the others waiting: its error is in the answer, from `at` on. */
+static void put_damaged(struct tide_buf *json, size_t at, const char *name, struct tide_err *err) {
+  struct tide_err none = {0};
+  if ((err->rc & 0xff) != SQLITE_CORRUPT)
+    return;
+  json->len = at;
+  tide_buf_put_u8(json, '{', &none);
+  tide_functions_put_text(json, "dataset", name, &none);
+  tide_buf_put_u8(json, ',', &none);
+  tide_functions_put_text(json, "error", err->msg, &none);
+  tide_buf_put_u8(json, '}', &none);
+  *err = none;
+}
+
 /* Datasets are asked for one by one, so that no statement is open while one is worked on. */
 static void maintain_schema(void *data, const char *schema, struct tide_err *err) {
   struct maintain_call *call = data;
   char *name = tide_sinks_next_dataset(call->conn->db, schema, NULL, err);
   while (name != NULL && !tide_err_is_set(err)) {
+    if (call->datasets++ > 0)
+      tide_buf_put_u8(call->json, ',', err);
+    const size_t at = call->json->len;
     struct tide_dataset *ds = tide_dataset_acquire(call->conn, schema, name, err);
-    if (ds != NULL) {
-      if (call->datasets++ > 0)
-        tide_buf_put_u8(call->json, ',', err);
+    if (ds != NULL)
       maintain_dataset(ds, call->json, err);
-      tide_dataset_release(ds);
-    }
+    put_damaged(call->json, at, name, err);
+    tide_dataset_release(ds);
     char *next = tide_sinks_next_dataset(call->conn->db, schema, name, err);
     tide_free(name);
     name = next;

@@ -127,7 +127,7 @@ static void know_held(struct tide_status_cursor *cursor, struct tide_err *err) {
   if (cursor->held_known)
     return;
   tide_buf_reset(&cursor->held_by);
-  tide_retention_now(cursor->ds, &cursor->stat, tide_dataset_now_ms(cursor->ds), &holds, &retention, err);
+  tide_retention_look(cursor->ds, &cursor->stat, tide_dataset_now_ms(cursor->ds), &holds, &retention, err);
   cursor->held_rows = retention.past_rows - retention.free_rows;
   for (size_t i = 0; i < retention.nheld; i++) {
     if (retention.held_rows[i] > 0)

@@ -49,7 +49,7 @@ static bool look(struct pruning *pruning, struct tide_err *err) {
   if (!tide_stats_one(pruning->ds, text_of(pruning), text_size(pruning), &pruning->stat, err) ||
       pruning->stat.rows == 0)
     return false;
-  tide_retention_now(pruning->ds, &pruning->stat, pruning->now_ms, &pruning->holds, &pruning->retention, err);
+  tide_retention_look(pruning->ds, &pruning->stat, pruning->now_ms, &pruning->holds, &pruning->retention, err);
   return !tide_err_is_set(err);
 }
 

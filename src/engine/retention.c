@@ -90,14 +90,24 @@ static void look_at_holds(const struct looking *looking, const struct tide_holds
   }
 }
 
-void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, const struct tide_holds *holds,
-                         int64_t now_ms, struct tide_retention *ret_retention, struct tide_err *err) {
+static void read_holds(const struct looking *looking, struct tide_holds *holds, struct tide_err *err) {
+  const struct tide_stat *stat = looking->stat;
+  sqlite3_stmt *stmt = tide_holds_prepare(looking->ds->conn->db, tide_dataset_names(looking->ds), err);
+  tide_holds_read(stmt, stat->text, stat->text_size, holds, err);
+  sqlite3_finalize(stmt);
+}
+
+void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, int64_t now_ms,
+                         struct tide_holds *holds, struct tide_retention *ret_retention, struct tide_err *err) {
   const struct looking looking = {ds, stat, now_ms};
   struct tide_retention retention = {0};
+  tide_holds_clear(holds);
   tide_cut_find(ds, stat, now_ms, &retention.cut, err);
   retention.past_rows = count_rows(&looking, stat->pruned_upto, retention.cut.upto, err);
   retention.free_upto = retention.cut.upto;
-  if (retention.past_rows > 0 && holds->count > 0)
+  if (retention.past_rows > 0)
+    read_holds(&looking, holds, err);
+  if (holds->count > 0)
     retention.held_rows = tide_alloc_zero(holds->count, sizeof *retention.held_rows, err);
   if (retention.held_rows != NULL) {
     retention.nheld = holds->count;
@@ -110,15 +120,6 @@ void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, 
     tide_retention_clear(&retention);
   else
     *ret_retention = retention;
-}
-
-void tide_retention_now(struct tide_dataset *ds, const struct tide_stat *stat, int64_t now_ms, struct tide_holds *holds,
-                        struct tide_retention *ret_retention, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_holds_prepare(ds->conn->db, tide_dataset_names(ds), err);
-  tide_holds_read(stmt, stat->text, stat->text_size, holds, err);
-  sqlite3_finalize(stmt);
-  if (!tide_err_is_set(err))
-    tide_retention_look(ds, stat, holds, now_ms, ret_retention, err);
 }
 
 void tide_retention_clear(struct tide_retention *retention) {

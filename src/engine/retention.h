@@ -16,17 +16,15 @@ struct tide_retention {
   int64_t past_rows; /* live rows past the limits */
   int64_t free_upto; /* rows up to it may go; pruned_upto of the partition when none may */
   int64_t free_rows;
-  /* For each sink of the list given: rows past the limits that it holds back by itself. */
+  /* For each sink of the list: rows past the limits that it holds back by itself. */
   int64_t *held_rows;
   size_t nheld;
 };
 
-/* holds: those of the partition (tide_holds_read). stat's rows are what the connection sees now. */
-void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, const struct tide_holds *holds,
-                         int64_t now_ms, struct tide_retention *ret_retention, struct tide_err *err);
-/* The same with the holds as they are now, read into the list. */
-void tide_retention_now(struct tide_dataset *ds, const struct tide_stat *stat, int64_t now_ms, struct tide_holds *holds,
-                        struct tide_retention *ret_retention, struct tide_err *err);
+/* stat's rows are what the connection sees now; holds gets the partition's sinks as they are, or stays empty when no
+ * row is past the limits. */
+void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, int64_t now_ms,
+                         struct tide_holds *holds, struct tide_retention *ret_retention, struct tide_err *err);
 
 /* Of what is to go up to a since, how far to go so that no batch of the list is cut in two: the nearest end of one
  * (up) or begin (down). */

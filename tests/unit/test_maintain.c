@@ -104,6 +104,19 @@ START_TEST(without_a_name_it_is_all_datasets_of_all_schemas) {
 }
 END_TEST
 
+START_TEST(a_dataset_that_cannot_be_read_does_not_keep_the_others_waiting) {
+  start();
+  db_exec(db, "CREATE VIRTUAL TABLE another USING tidemark(x); INSERT INTO another VALUES (1)");
+  append_many(2, 10);
+  db_exec(db, "DELETE FROM another_config WHERE key = 'seals'");
+  assert_text(db, "another|dataset another: another_config has no valid seals|- logs|-|1",
+              "SELECT value ->> 'dataset', value ->> 'error', value ->> '$.sealed.segments'"
+              " FROM json_each(tidemark_maintain(), '$.datasets')");
+  db_refuses(db, SQLITE_CORRUPT, "another_config has no valid seals", "SELECT tidemark_maintain('another')");
+  end();
+}
+END_TEST
+
 START_TEST(it_follows_the_transaction_that_is_open) {
   start();
   append_many(30, 10);
@@ -153,6 +166,7 @@ int main(void) {
                                 log_is_trimmed_by_age,
                                 a_call_seals_a_bounded_number_of_partitions,
                                 without_a_name_it_is_all_datasets_of_all_schemas,
+                                a_dataset_that_cannot_be_read_does_not_keep_the_others_waiting,
                                 it_follows_the_transaction_that_is_open,
                                 one_damaged_partition_does_not_stop_the_others,
                                 a_cursor_of_the_connection_locks_it_out,
