@@ -199,7 +199,7 @@ static void know_range(struct tide_status_cursor *cursor, struct tide_err *err) 
     return;
   cursor->range = (struct tide_range){.until = newest};
   if (cursor->watermark.since < newest)
-    tide_stats_range(cursor->ds, stat->text, stat->text_size, cursor->watermark.since, newest,
+    tide_stats_range(cursor->ds, stat, cursor->watermark.since, newest,
                      cursor->max_rows_given ? cursor->max_rows : INT64_MAX, &cursor->range, err);
   cursor->range_known = !tide_err_is_set(err);
 }

@@ -120,7 +120,7 @@ static int64_t rows_between(const struct checking *at, const struct tide_stat *s
                             struct tide_err *err) {
   struct tide_range range = {0};
   if (above < upto)
-    tide_stats_range(at->check->ds, stat->text, stat->text_size, above, upto, INT64_MAX, &range, err);
+    tide_stats_range(at->check->ds, stat, above, upto, INT64_MAX, &range, err);
   return range.rows;
 }
 

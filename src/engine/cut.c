@@ -312,7 +312,7 @@ void tide_cut_find(struct tide_dataset *ds, const struct tide_stat *stat, int64_
     past = by_bytes > past ? by_bytes : past;
   }
   if (past > 0 && !tide_err_is_set(err)) {
-    tide_stats_range(ds, stat->text, stat->text_size, stat->pruned_upto, stat->last_since, past, &range, err);
+    tide_stats_range(ds, stat, stat->pruned_upto, stat->last_since, past, &range, err);
     cut.upto = range.until;
   }
   if (options->retention_age != TIDE_OPTIONS_NO_LIMIT && past < stat->rows && !tide_err_is_set(err))

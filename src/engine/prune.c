@@ -37,7 +37,7 @@ static struct tide_range range_of(const struct pruning *pruning, int64_t above, 
                                   struct tide_err *err) {
   struct tide_range range = {.until = upto};
   if (above < upto && !tide_err_is_set(err))
-    tide_stats_range(pruning->ds, text_of(pruning), text_size(pruning), above, upto, max_rows, &range, err);
+    tide_stats_range(pruning->ds, &pruning->stat, above, upto, max_rows, &range, err);
   return range;
 }
 

@@ -13,7 +13,7 @@ struct looking {
 static int64_t count_rows(const struct looking *looking, int64_t above, int64_t upto, struct tide_err *err) {
   struct tide_range range = {0};
   if (above < upto && !tide_err_is_set(err))
-    tide_stats_range(looking->ds, looking->stat->text, looking->stat->text_size, above, upto, INT64_MAX, &range, err);
+    tide_stats_range(looking->ds, looking->stat, above, upto, INT64_MAX, &range, err);
   return range.rows;
 }
 
@@ -26,7 +26,7 @@ static int64_t capped_upto(const struct looking *looking, const struct tide_hold
     struct tide_range range = {0};
     const int64_t over = count_rows(looking, hold->watermark, stat->last_since, err) - hold->hold_rows;
     if (over > 0 && !tide_err_is_set(err)) {
-      tide_stats_range(looking->ds, stat->text, stat->text_size, hold->watermark, stat->last_since, over, &range, err);
+      tide_stats_range(looking->ds, stat, hold->watermark, stat->last_since, over, &range, err);
       upto = range.until;
     }
   }

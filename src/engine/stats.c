@@ -228,12 +228,13 @@ static void count_tail(struct counting *counting, int64_t partition, struct tide
   add_bytes(&counting->range, tail->partition_bytes, counting->range.rows - before, tail->partition_rows);
 }
 
-void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t upto,
+void tide_stats_range(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, int64_t upto,
                       int64_t max_rows, struct tide_range *ret_range, struct tide_err *err) {
   struct counting counting = {.ds = ds,
-                              .text = text,
-                              .text_size = text_size,
-                              .at = above,
+                              .text = stat->text,
+                              .text_size = stat->text_size,
+                              .at = above > stat->pruned_upto ? above : stat->pruned_upto,
+                              .pruned_upto = stat->pruned_upto,
                               .upto = upto,
                               .max_rows = max_rows,
                               .range = {.until = upto}};
@@ -241,21 +242,17 @@ void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_siz
   const struct tide_names names = tide_dataset_names(ds);
   tide_txn_flush(ds, err);
   tide_dataset_refresh(ds, err);
-  const int64_t partition =
-      tide_err_is_set(err) ? 0 : tide_catalog_partition_find(ds->conn->db, names, text, text_size, err);
-  counting.pruned_upto = tide_catalog_partition_pruned_upto(ds->conn->db, names, partition, err);
-  if (counting.at < counting.pruned_upto)
-    counting.at = counting.pruned_upto;
-  sqlite3_stmt *stmt = above < ds->config.sealed_since ? tide_catalog_segments_prepare(ds->conn->db, names, err) : NULL;
+  const bool in_segments = counting.at < upto && counting.at < ds->config.sealed_since;
+  sqlite3_stmt *stmt = in_segments ? tide_catalog_segments_prepare(ds->conn->db, names, err) : NULL;
   if (stmt != NULL) {
-    tide_catalog_segments_seek(stmt, partition, counting.at);
+    tide_catalog_segments_seek(stmt, stat->partition, counting.at);
     while (counting.range.rows < max_rows && tide_catalog_segments_next(stmt, names, &segment, err) &&
            segment.first_since <= upto)
       count_segment(&counting, &segment, err);
   }
   sqlite3_finalize(stmt);
   if (counting.range.rows < max_rows && !tide_err_is_set(err))
-    count_tail(&counting, partition, err);
+    count_tail(&counting, stat->partition, err);
   if (counting.range.rows < max_rows)
     counting.range.until = upto;
   *ret_range = counting.range;

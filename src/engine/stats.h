@@ -49,8 +49,8 @@ struct tide_range {
 };
 
 /* Counts the live rows of a partition with above < since <= upto, at most max_rows of them. Whole segments are
- * counted by their row. */
-void tide_stats_range(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above, int64_t upto,
+ * counted by their row. stat: the partition as the connection sees it now. */
+void tide_stats_range(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, int64_t upto,
                       int64_t max_rows, struct tide_range *ret_range, struct tide_err *err);
 
 /* The first live row of a partition above a since; false when there is none. */

@@ -69,6 +69,13 @@ static bool waits_for_company(struct claim *claim, struct tide_err *err) {
   return now >= oldest.ingested_at && now - oldest.ingested_at < sink->max_delay_ms;
 }
 
+static void count_rows(struct claim *claim, int64_t above, int64_t upto, int64_t max_rows, struct tide_err *err) {
+  struct tide_stat stat;
+  claim->range = (struct tide_range){.until = upto};
+  if (tide_stats_one(claim->ds, text_of(claim), text_size(claim), &stat, err))
+    tide_stats_range(claim->ds, &stat, above, upto, max_rows, &claim->range, err);
+}
+
 /* How far max_rows lets the batch go, in one snapshot. */
 static enum tide_claim_outcome choose_rows(struct claim *claim, int64_t partition, struct tide_err *err) {
   const struct tide_sink *sink = claim->sink;
@@ -78,8 +85,7 @@ static enum tide_claim_outcome choose_rows(struct claim *claim, int64_t partitio
   if (!tide_err_is_set(err))
     read_watermark(claim, err);
   if (!tide_err_is_set(err) && claim->watermark.since < claim->newest) {
-    tide_stats_range(claim->ds, text_of(claim), text_size(claim), claim->watermark.since, claim->newest,
-                     sink->max_rows > 0 ? sink->max_rows : CLAIM_MAX_ROWS, &claim->range, err);
+    count_rows(claim, claim->watermark.since, claim->newest, sink->max_rows > 0 ? sink->max_rows : CLAIM_MAX_ROWS, err);
     if (!tide_err_is_set(err) && claim->range.rows > 0)
       outcome = waits_for_company(claim, err) ? TIDE_CLAIM_WAITS : TIDE_CLAIM_MADE;
   }
@@ -188,7 +194,7 @@ static bool insert(struct claim *claim, struct tide_batch_row *row, struct tide_
       tide_batch_is_open(db, claim->runner->schema, row->sink, row->dataset, row->partition, err))
     return false;
   /* counted again: rows may have been deleted since they were chosen, and none can be from now on */
-  tide_stats_range(claim->ds, text_of(claim), text_size(claim), row->since, row->until, INT64_MAX, &claim->range, err);
+  count_rows(claim, row->since, row->until, INT64_MAX, err);
   row->rows = claim->range.rows;
   if (row->rows == 0)
     return false;

@@ -102,11 +102,6 @@ int64_t tide_catalog_partition_next(sqlite3 *db, struct tide_names names, int64_
   return id;
 }
 
-int64_t tide_catalog_partition_pruned_upto(sqlite3 *db, struct tide_names names, int64_t id, struct tide_err *err) {
-  return tide_stmt_int(db, 0, err, "SELECT pruned_upto FROM " TIDE_TABLE("partition") " WHERE id = %lld", names.schema,
-                       names.dataset, (long long)id);
-}
-
 void tide_catalog_partition_change(sqlite3 *db, struct tide_names names, int64_t partition,
                                    const struct tide_partition_change *change, struct tide_err *err) {
   tide_stmt_exec(

@@ -44,9 +44,6 @@ int64_t tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names,
 int64_t tide_catalog_partition_next(sqlite3 *db, struct tide_names names, int64_t above, struct tide_buf *out,
                                     struct tide_err *err);
 
-/* Its pruned_upto; 0 when there is no such id. */
-int64_t tide_catalog_partition_pruned_upto(sqlite3 *db, struct tide_names names, int64_t id, struct tide_err *err);
-
 /* Changes a partition's counts: each is added but pruned_upto and last_since, which are raised to what is given. */
 struct tide_partition_change {
   int64_t written;
