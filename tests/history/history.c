@@ -9,7 +9,7 @@
 #include "observe.h"
 #include "steps.h"
 
-enum { WORLDS = 8, WORLDS_LONG = 2000, STEPS = 150, MANY_ROWS = 2500 };
+enum { WORLDS = 8, WORLDS_LONG = 600, STEPS = 150, MANY_ROWS = 2500 };
 
 static void pass_time(struct world *world) {
   static const int64_t spans[] = {1, 40, 1000, 1000, 5000, 61000, 400000, -3000};
@@ -62,8 +62,10 @@ static void step_of_rows(struct world *world) {
     step_delete(world);
   else if (dice < 9)
     step_flush(world);
-  else
+  else if (one_in(2))
     step_copy(world);
+  else
+    step_noise(world);
 }
 
 /* Only outside a transaction. */

@@ -204,9 +204,10 @@ static void observe_batches(struct world *world) {
   bool there[SINKS][PARTS] = {{false}};
   char pid[24];
   snprintf(pid, sizeof pid, ":%d:", machine_process());
-  sqlite3_stmt *stmt =
-      query(world, "SELECT batch, sink, partition, since, until, generation, rows, lease_until, owner, object"
-                   " FROM tidemark_batch ORDER BY batch");
+  sqlite3_stmt *stmt = query(world,
+                             "SELECT batch, sink, partition, since, until, generation, rows, lease_until, owner, object"
+                             " FROM tidemark_batch WHERE dataset = %Q ORDER BY batch",
+                             world->model.dataset);
   while (next(world, stmt)) {
     const int sink = sink_of(world, (const char *)sqlite3_column_text(stmt, 1));
     const int part = part_of(world, (const char *)sqlite3_column_text(stmt, 2));

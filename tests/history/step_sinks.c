@@ -101,7 +101,7 @@ void step_unregister(struct world *world) {
   const int sink = (int)pick(SINKS);
   if (!model->sinks[sink].registered || !may_give_up(world, sink))
     return;
-  must(world, "DELETE FROM tidemark_sink WHERE sink = '%s'", sink_names[sink]);
+  must(world, "DELETE FROM tidemark_sink WHERE sink = '%s' AND dataset = '%s'", sink_names[sink], model->dataset);
   model->sinks[sink].registered = false;
   model->sinks[sink].start = 0;
   for (int part = 0; part < PARTS; part++)
@@ -122,7 +122,8 @@ void step_give_up(struct world *world) {
 /* ---- changing ---- */
 
 static void set_sink(struct world *world, int sink, const char *column, const char *value) {
-  must(world, "UPDATE tidemark_sink SET %s = %s WHERE sink = '%s'", column, value, sink_names[sink]);
+  must(world, "UPDATE tidemark_sink SET %s = %s WHERE sink = '%s' AND dataset = '%s'", column, value, sink_names[sink],
+       world->model.dataset);
 }
 
 void step_caps(struct world *world) {
@@ -188,9 +189,9 @@ void step_trim(struct world *world) {
     return;
   const int64_t below = one_in(3) ? INT64_MAX : model->log[pick(model->nlog)].id;
   must(world,
-       "DELETE FROM tidemark_export_log WHERE id < %lld AND id NOT IN"
+       "DELETE FROM tidemark_export_log WHERE id < %lld AND dataset = '%s' AND id NOT IN"
        " (SELECT max(id) FROM tidemark_export_log GROUP BY sink, dataset, partition)",
-       (long long)below);
+       (long long)below, model->dataset);
   for (size_t i = 0; i < model->nlog; i++) {
     struct entry *entry = &model->log[i];
     entry->trimmed = entry->trimmed || (entry->id < below && entry != model_last(model, entry->sink, entry->part));
@@ -217,8 +218,8 @@ void step_rewind(struct world *world) {
       (in_transaction(world) && one_in(2)))
     return;
   world->rewind = (struct rewind){sink, part, (int64_t)pick((size_t)watermark)};
-  const int64_t floor =
-      ask(world, "SELECT pruned_upto FROM tidemark_stat WHERE partition = %Q", part_text(world, part));
+  const int64_t floor = ask(world, "SELECT pruned_upto FROM tidemark_stat WHERE dataset = '%s' AND partition = %Q",
+                            model->dataset, part_text(world, part));
   const bool refused = model->batches[sink][part].open;
   world->doing = DOING_REWIND;
   if (!one_in(4)) {

@@ -44,7 +44,9 @@ static int64_t undelivered(const struct world *world, const struct tick *tick) {
 }
 
 /* A batch that another connection of this process may own. */
-static bool any_owned(const struct world *world) {
+static bool any_owned(struct world *world) {
+  if (ask(world, "SELECT count(*) FROM tidemark_batch WHERE dataset = 'noise' AND owner IS NOT NULL") > 0)
+    return true;
   for (int sink = 0; sink < SINKS; sink++) {
     for (int part = 0; part < PARTS; part++) {
       const struct batch *batch = &world->model.batches[sink][part];
@@ -229,13 +231,14 @@ char *copy_sql(struct world *world, int64_t max_rows) {
   char *limit = max_rows == NONE ? sqlite3_mprintf("") : sqlite3_mprintf(" AND max_rows = %lld", (long long)max_rows);
   char *sql = sqlite3_mprintf(
       "INSERT INTO copied(generation, part, since, v)"
-      " SELECT coalesce((SELECT generation FROM tidemark_watermark m WHERE m.sink = w.sink AND m.partition ="
-      " w.partition), 0), w.partition, l.since, l.v FROM tidemark_lag w CROSS JOIN %s l"
+      " SELECT coalesce((SELECT generation FROM tidemark_watermark m WHERE m.sink = w.sink AND m.dataset = w.dataset"
+      " AND m.partition = w.partition), 0), w.partition, l.since, l.v FROM tidemark_lag w CROSS JOIN %s l"
       " ON l.partition = w.partition AND l.since > w.since AND l.since <= w.until"
-      " WHERE w.sink = 'copy' AND w.rows > 0%s;"
+      " WHERE w.sink = 'copy' AND w.dataset = '%s' AND w.rows > 0%s;"
       "INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows)"
-      " SELECT sink, dataset, partition, since, until, rows FROM tidemark_lag WHERE sink = 'copy' AND rows > 0%s",
-      world->model.dataset, limit, limit);
+      " SELECT sink, dataset, partition, since, until, rows FROM tidemark_lag WHERE sink = 'copy'"
+      " AND dataset = '%s' AND rows > 0%s",
+      world->model.dataset, world->model.dataset, limit, world->model.dataset, limit);
   sqlite3_free(limit);
   return sql;
 }

@@ -76,6 +76,19 @@ void step_maintain(struct world *world) {
   sqlite3_free(argument);
 }
 
+void step_noise(struct world *world) {
+  static const char *const works[] = {
+      "INSERT INTO noise SELECT p, v FROM %s ORDER BY since DESC LIMIT 8",
+      "INSERT INTO noise SELECT p, v FROM %s ORDER BY since DESC LIMIT 30",
+      "DELETE FROM noise WHERE since %% 3 = 0 AND since > (SELECT count(*) / 2 FROM %s)",
+      "SELECT tidemark_prune('noise') -- not %s",
+      "SELECT tidemark_compact('noise') -- not %s",
+      "SELECT tidemark_flush('noise') -- not %s"};
+  const int rc = run(world, PICK(works), world->model.dataset);
+  if (rc != SQLITE_OK && (rc & 0xff) != SQLITE_CONSTRAINT)
+    fail(world, "it gives %d (%s)", rc, sqlite3_errmsg(world->dbs[world->acting]));
+}
+
 static void set_option(struct world *world, const char *option, const char *value) {
   must(world, "SELECT tidemark_set('%s', '%s', %s)", world->model.dataset, option, value);
 }

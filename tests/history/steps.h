@@ -64,6 +64,7 @@ void step_prune(struct world *world);
 void step_prune_under_cursor(struct world *world);
 void step_compact(struct world *world);
 void step_maintain(struct world *world);
+void step_noise(struct world *world);              /* something happens to the other dataset */
 void step_upkeep_interrupted(struct world *world); /* within a transaction */
 void step_options(struct world *world);
 

@@ -283,6 +283,19 @@ static char *create_sql(const struct world *world) {
   return sqlite3_str_finish(out);
 }
 
+/* A dataset beside it, with partitions and sinks of the same names. */
+static void create_noise(struct world *world) {
+  char folder[100];
+  snprintf(folder, sizeof folder, "%s/noise", world->dir);
+  mkdir(folder, 0755);
+  must(world, "CREATE VIRTUAL TABLE noise USING tidemark(p TEXT, v INTEGER, %s segment_rows=16, retention_rows=20)",
+       world->partitioned ? "partition_by=p," : "");
+  must(world,
+       "INSERT INTO tidemark_sink(sink, dataset, target, format, max_rows, hold_rows) VALUES"
+       " ('all', 'noise', 'file://%s', 'ndjson', 9, 10), ('copy', 'noise', NULL, NULL, NULL, 10)",
+       folder);
+}
+
 void world_open(struct world *world, uint64_t seed) {
   *world = (struct world){.seed = seed};
   chance_seed(seed);
@@ -302,8 +315,9 @@ void world_open(struct world *world, uint64_t seed) {
     world->model.options.age_ms = 1000 * (int64_t)(5 + pick(600));
   world->create = create_sql(world);
   must(world, "%s", world->create);
+  create_noise(world);
   must(world, "CREATE TABLE copied(generation, part, since, v)");
-  sqlite3_stmt *stmt = query(world, "SELECT log_id FROM tidemark_dataset");
+  sqlite3_stmt *stmt = query(world, "SELECT log_id FROM tidemark_dataset WHERE dataset = 'logs'");
   while (next(world, stmt))
     snprintf(world->log_id, sizeof world->log_id, "%s", (const char *)sqlite3_column_text(stmt, 0));
   for (int sink = 0; sink < SINKS; sink++) {
