@@ -73,9 +73,9 @@ static void judge_file(void *data, const char *path) {
   size_t size = 0;
   for (size_t i = 0; i < world->model.nlog; i++) {
     const struct entry *entry = &world->model.log[i];
-    if (entry->sink != looking->sink || strcmp(entry->object, path) != 0)
+    if (entry->sink != looking->sink || entry->target != path[0] || strcmp(entry->object, path + 2) != 0)
       continue;
-    snprintf(full, sizeof full, "%s/%s", folder_of(world, looking->sink), path);
+    snprintf(full, sizeof full, "%s/%s", folder_of(world, looking->sink, '\0'), path);
     char *bytes = machine_read(full, &size);
     if (bytes == NULL || hash_of(bytes, size) != entry->hash)
       fail(world, "%s has changed since it was delivered", full);
@@ -86,9 +86,9 @@ static void judge_file(void *data, const char *path) {
   snprintf(line, sizeof line, "\n%s/%s\n", sink_names[looking->sink], path);
   const bool temporary = strrchr(path, '/') != NULL && strrchr(path, '/')[1] == '.';
   if (!temporary)
-    judge_orphan(world, looking->sink, path);
+    judge_orphan(world, looking->sink, path + 2);
   if (strstr(world->seen, line) == NULL && !(temporary && world->killed))
-    fail(world, "%s/%s is there, and no batch ever had it", folder_of(world, looking->sink), path);
+    fail(world, "%s/%s is there, and no batch ever had it", folder_of(world, looking->sink, '\0'), path);
 }
 
 void check_files(struct world *world) {
@@ -97,7 +97,7 @@ void check_files(struct world *world) {
     int64_t expected = 0;
     if (sink_kinds[sink] != BY_FILE)
       continue;
-    machine_each_file(folder_of(world, sink), judge_file, &looking);
+    machine_each_file(folder_of(world, sink, '\0'), judge_file, &looking);
     for (size_t i = 0; i < world->model.nlog; i++)
       expected += world->model.log[i].sink == sink && world->model.log[i].object[0] != '\0';
     if (looking.found != expected)

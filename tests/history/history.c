@@ -70,7 +70,7 @@ static void step_of_rows(struct world *world) {
 
 /* Only outside a transaction. */
 static void step_of_processes(struct world *world) {
-  const size_t dice = pick(40);
+  const size_t dice = pick(42);
   if (dice < 12)
     step_tick(world);
   else if (dice < 17)
@@ -89,8 +89,10 @@ static void step_of_processes(struct world *world) {
     step_vacuum(world);
   else if (dice < 38)
     step_rename(world);
-  else
+  else if (dice < 39)
     world->acting = 1 - world->acting;
+  else
+    step_snapshot(world);
 }
 
 static void step(struct world *world) {

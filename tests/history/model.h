@@ -37,6 +37,7 @@ struct sink {
   bool registered;
   int64_t start;
   char prefix[16]; /* the dataset's name when it was registered */
+  char target;     /* which of its two folders */
   enum filter filter;
   bool narrow; /* columns: without body and partition */
   enum state state;
@@ -76,8 +77,9 @@ struct entry {
   int64_t dead;
   int64_t bytes;
   char object[160]; /* "": none */
-  uint64_t hash;    /* of the object's bytes */
-  bool trimmed;     /* no longer in the table */
+  char target;
+  uint64_t hash; /* of the object's bytes */
+  bool trimmed;  /* no longer in the table */
 };
 
 /* ---- all of it ---- */

@@ -18,7 +18,7 @@ bool batch_has_arrived(const struct world *world, int sink, int part) {
   if (!batch->open || sink_kinds[sink] != BY_FILE)
     return false;
   object_name(world, &batch->by, part, batch->generation, batch->since, batch->until, object, sizeof object);
-  snprintf(path, sizeof path, "%s/%s", folder_of(world, sink), object);
+  snprintf(path, sizeof path, "%s/%s", folder_of(world, sink, batch->by.target), object);
   char *bytes = machine_read(path, &size);
   free(bytes);
   return bytes != NULL;

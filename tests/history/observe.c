@@ -19,7 +19,7 @@ static void judge_object(struct world *world, struct entry *entry, const struct 
   object_name(world, by, entry->part, entry->generation, entry->since, entry->until, object, sizeof object);
   if (strcmp(entry->object, object) != 0)
     fail(world, "log row %lld names %s, expected %s", (long long)entry->id, entry->object, object);
-  snprintf(path, sizeof path, "%s/%s", folder_of(world, entry->sink), object);
+  snprintf(path, sizeof path, "%s/%s", folder_of(world, entry->sink, by->target), object);
   char *have = machine_read(path, &size);
   char *want = object_lines(world, entry, by);
   if (have == NULL || strcmp(have, want) != 0)
@@ -28,6 +28,7 @@ static void judge_object(struct world *world, struct entry *entry, const struct 
   if (entry->bytes != (int64_t)size)
     fail(world, "log row %lld says %lld bytes, its file has %lld", (long long)entry->id, (long long)entry->bytes,
          (long long)size);
+  entry->target = by->target;
   entry->hash = hash_of(have, size);
   sqlite3_free(want);
   free(have);
@@ -195,7 +196,7 @@ static void note_object(struct world *world, int sink, int part, const struct ba
   object_name(world, &batch->by, part, batch->generation, batch->since, batch->until, name, sizeof name);
   if (object == NULL || strcmp(object, name) != 0)
     fail(world, "batch %lld is to be %s, expected %s", (long long)batch->number, object, name);
-  snprintf(line, sizeof line, "\n%s/%s\n", sink_names[sink], name);
+  snprintf(line, sizeof line, "\n%s/%c/%s\n", sink_names[sink], batch->by.target, name);
   if (strstr(world->seen, line) == NULL)
     world->seen = sqlite3_mprintf("%z%s", world->seen, line + 1);
 }

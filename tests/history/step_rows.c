@@ -198,6 +198,50 @@ void step_reopen(struct world *world) {
   world_connect(world);
 }
 
+/* Whether the statement has a row; it must be the model's next live one. */
+static bool next_is_live(struct world *world, sqlite3_stmt *stmt, const struct model *then, size_t *at) {
+  const bool found = next(world, stmt);
+  while (*at < then->nrows && then->rows[*at].fate != LIVE)
+    ++*at;
+  if (found != (*at < then->nrows) || (found && sqlite3_column_int64(stmt, 0) != then->rows[*at].since))
+    fail(world, "the read has %lld next, expected %lld", found ? (long long)sqlite3_column_int64(stmt, 0) : -1,
+         *at < then->nrows ? (long long)then->rows[*at].since : -1);
+  ++*at;
+  return found;
+}
+
+/* A read that began before something else was done on the other connection goes on as if it had not been. */
+void step_snapshot(struct world *world) {
+  static void (*const steps[])(struct world *) = {step_append,   step_delete,  step_flush,  step_prune, step_compact,
+                                                  step_maintain, step_options, step_rewind, step_trim,  step_tick};
+  struct model then;
+  if (in_transaction(world) || !world->wal)
+    return;
+  model_copy(&then, &world->model);
+  must(world, "BEGIN");
+  sqlite3_stmt *stmt = query(world, "SELECT since FROM %s ORDER BY since", then.dataset);
+  size_t at = 0;
+  bool more = true;
+  for (size_t n = pick(40); n > 0 && more; n--)
+    more = next_is_live(world, stmt, &then, &at);
+  ask(world, "SELECT count(*) FROM sqlite_schema"); /* the snapshot is there, also when the cursor has ended */
+  world->acting = 1 - world->acting;
+  for (size_t n = 1 + pick(3); n > 0; n--)
+    PICK(steps)(world);
+  world->acting = 1 - world->acting;
+  note(world, "goes on reading");
+  while (more)
+    more = next_is_live(world, stmt, &then, &at);
+  const struct model now = world->model;
+  world->model = then;
+  check_rows(world);
+  check_lag(world);
+  check_segments(world);
+  world->model = now;
+  must(world, "COMMIT");
+  model_clear(&then);
+}
+
 /* What there is nothing to do for need not notice the lock. */
 static void write_beside(struct world *world) {
   static const char *const works[] = {"tidemark_flush('%s')", "tidemark_prune('%s')", "tidemark_compact('%s')",

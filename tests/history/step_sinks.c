@@ -48,6 +48,7 @@ static int64_t random_age(void) {
 static void choose_sink(struct world *world, int at, struct sink *sink) {
   const bool goes_on = world->steps > 0 && one_in(3);
   *sink = (struct sink){.registered = true,
+                        .target = one_in(2) ? 'a' : 'b',
                         .filter = at == 1 || sink_kinds[at] == BY_HAND ? (enum filter)pick(FILTERS) : FILTER_NONE,
                         .narrow = one_in(3),
                         .hold = !one_in(4),
@@ -69,7 +70,7 @@ void step_register(struct world *world, int at) {
   if (world->model.sinks[at].registered)
     return;
   if (by_file)
-    sqlite3_snprintf(sizeof target, target, "'file://%s'", folder_of(world, at));
+    sqlite3_snprintf(sizeof target, target, "'file://%s'", folder_of(world, at, sink.target));
   const char *start = literal(sink.start);
   if (sink.start == 0 && one_in(2))
     start = "'earliest'";
@@ -156,7 +157,7 @@ void step_settings(struct world *world) {
   struct sink *sink = &world->model.sinks[at];
   if (!sink->registered)
     return;
-  switch (pick(4)) {
+  switch (pick(5)) {
   case 0:
     sink->max_rows = one_in(6) ? NONE : 1 + (int64_t)pick(20);
     set_sink(world, at, "max_rows", literal(sink->max_rows));
@@ -170,6 +171,14 @@ void step_settings(struct world *world) {
       return;
     sink->filter = (enum filter)pick(FILTERS);
     set_sink(world, at, "filter", quoted(filter_sql[sink->filter]));
+    break;
+  case 3:
+    if (sink_kinds[at] != BY_FILE)
+      return;
+    sink->target = sink->target == 'a' ? 'b' : 'a';
+    char target[160];
+    sqlite3_snprintf(sizeof target, target, "file://%s", folder_of(world, at, sink->target));
+    set_sink(world, at, "target", quoted(target));
     break;
   default:
     if (sink_kinds[at] != BY_FILE)

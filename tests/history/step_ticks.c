@@ -123,50 +123,34 @@ static struct {
   size_t left; /* steps of files until it happens */
 } disturbing;
 
+static void pass_a_lease(struct world *world) {
+  machine_set_now(machine_now() + (one_in(2) ? 61000 : 700000));
+  note(world, "the clock is %lld", (long long)machine_now());
+}
+
+static void tick_as_well(struct world *world) {
+  int rc;
+  const struct tick tick = choose_tick();
+  if (is_known(world, &tick))
+    sqlite3_free(run_tick(world, &tick, &rc));
+}
+
 static void disturb(const char *name) {
+  static void (*const steps[])(struct world *) = {step_append,  step_delete, step_flush,   step_caps, pass_a_lease,
+                                                  tick_as_well, step_prune,  step_compact, step_copy, step_maintain,
+                                                  step_rewind,  step_trim,   step_claim,   step_ack,  step_noise};
   struct world *world = disturbing.world;
   struct sink claiming[SINKS];
   if (world == NULL || disturbing.left-- > 0)
     return;
   disturbing.world = NULL;
   memcpy(claiming, world->claiming, sizeof claiming);
-  const struct tick tick = choose_tick();
-  int rc;
   world->acting = 1 - world->acting;
   note(world, "while a file is %s:", name);
   observe(world);
   world->doing = DOING_OTHER;
-  switch (pick(9)) {
-  case 0:
-    step_append(world);
-    break;
-  case 1:
-    step_delete(world);
-    break;
-  case 2:
-    step_flush(world);
-    break;
-  case 3:
-    step_caps(world);
-    break;
-  case 4:
-    machine_set_now(machine_now() + (one_in(2) ? 61000 : 700000));
-    note(world, "the clock is %lld", (long long)machine_now());
-    break;
-  case 5:
-    if (is_known(world, &tick))
-      sqlite3_free(run_tick(world, &tick, &rc));
-    break;
-  case 6:
-    step_prune(world);
-    break;
-  case 7:
-    step_compact(world);
-    break;
-  default:
-    step_maintain(world);
-    break;
-  }
+  for (size_t n = 1 + pick(2); n > 0; n--)
+    PICK(steps)(world);
   world->acting = 1 - world->acting;
   memcpy(world->claiming, claiming, sizeof claiming);
   world->doing = DOING_TICK;
@@ -210,10 +194,10 @@ void step_tick_failing(struct world *world) {
   if (!is_known(world, &tick))
     return;
   if (whole)
-    snprintf(path, sizeof path, "%s", folder_of(world, sink));
+    snprintf(path, sizeof path, "%s", folder_of(world, sink, world->model.sinks[sink].target));
   else
-    snprintf(path, sizeof path, "%s/%s/%s", folder_of(world, sink), world->model.sinks[sink].prefix,
-             part_text(world, part));
+    snprintf(path, sizeof path, "%s/%s/%s", folder_of(world, sink, world->model.sinks[sink].target),
+             world->model.sinks[sink].prefix, part_text(world, part));
   snprintf(away, sizeof away, "%s.away", path);
   if (access(path, F_OK) != 0)
     return;

@@ -27,6 +27,7 @@ void step_flush(struct world *world);
 void step_vacuum(struct world *world);
 void step_rename(struct world *world);
 void step_reopen(struct world *world);
+void step_snapshot(struct world *world);
 /* Another connection beside an open transaction sees what is committed, and cannot write. */
 void step_beside(struct world *world);
 

@@ -226,11 +226,11 @@ int sink_of(struct world *world, const char *name) {
   fail(world, "a sink '%s'", name);
 }
 
-const char *folder_of(const struct world *world, int sink) {
+const char *folder_of(const struct world *world, int sink, char target) {
   static char paths[4][128];
   static int at;
   char *path = paths[at++ % 4];
-  snprintf(path, sizeof paths[0], "%s/%s", world->dir, sink_names[sink]);
+  snprintf(path, sizeof paths[0], "%s/%s%s%c", world->dir, sink_names[sink], target != '\0' ? "/" : "", target);
   return path;
 }
 
@@ -320,9 +320,10 @@ void world_open(struct world *world, uint64_t seed) {
   sqlite3_stmt *stmt = query(world, "SELECT log_id FROM tidemark_dataset WHERE dataset = 'logs'");
   while (next(world, stmt))
     snprintf(world->log_id, sizeof world->log_id, "%s", (const char *)sqlite3_column_text(stmt, 0));
+  static const char targets[] = {'\0', 'a', 'b'};
   for (int sink = 0; sink < SINKS; sink++) {
-    if (sink_kinds[sink] == BY_FILE)
-      mkdir(folder_of(world, sink), 0755);
+    for (size_t i = 0; sink_kinds[sink] == BY_FILE && i < sizeof targets; i++)
+      mkdir(folder_of(world, sink, targets[i]), 0755);
   }
 }
 

@@ -119,7 +119,7 @@ const char *part_text(const struct world *world, int part);
 const char *part_value(int part);
 int part_of(struct world *world, const char *text);
 int sink_of(struct world *world, const char *name);
-/* A sink's folder; good until the fourth call after it. */
-const char *folder_of(const struct world *world, int sink);
+/* One of a sink's two folders, 'a' or 'b', or what holds both ('\0'); good until the fourth call after it. */
+const char *folder_of(const struct world *world, int sink, char target);
 
 #endif
