@@ -89,9 +89,9 @@ static bool is_known(const struct world *world, const struct tick *tick) {
 }
 
 /* With nothing new a tick writes nothing. */
-static void tick_again(struct world *world, const struct tick *tick) {
+static void tick_again(struct world *world, const struct tick *tick, const char *report) {
   int rc;
-  if (undelivered(world, tick) != 0 || !one_in(4))
+  if (undelivered(world, tick) != 0 || said(world, report, "more") != 0 || !one_in(4))
     return;
   const long changes = machine_changes();
   sqlite3_free(run_tick(world, tick, &rc));
@@ -111,7 +111,7 @@ void step_tick(struct world *world) {
     fail(world, "the tick gives %d (%s)", rc, sqlite3_errmsg(world->dbs[world->acting]));
   if (rc == SQLITE_OK && !interrupted) {
     judge_report(world, &tick, report, owned);
-    tick_again(world, &tick);
+    tick_again(world, &tick, report);
   }
   sqlite3_free(report);
 }
