@@ -162,4 +162,22 @@ static inline bool crash_is_long(void) {
   return getenv("TIDE_TEST_LONG") != NULL;
 }
 
+/* Runs it on what `make` makes, killed at every stride-th moment, and looks with `check` at what is left; in the long
+ * form at every moment and in every way. */
+static inline void crash_everywhere(void (*make)(void), void (*run)(void), void (*check)(enum crash_how how),
+                                    int stride) {
+  const int ways = crash_is_long() ? CRASH_HOWS : 1;
+  stride = crash_is_long() ? 1 : stride;
+  int at = 1;
+  for (bool died = true; died; at += stride) {
+    for (int way = 0; way < ways; way++) {
+      const enum crash_how how = (enum crash_how)((at / stride + way) % CRASH_HOWS);
+      make();
+      died = crash_run(run, at, how);
+      check(how);
+    }
+  }
+  ck_assert_int_gt(crash.shared->moments, crash.steps_only ? 10 : 100);
+}
+
 #endif

@@ -168,8 +168,7 @@ static void make_reference(void) {
   ck_assert_int_gt(moments, 30);
 }
 
-/* Dies at every stride-th moment, in each way. */
-static void crash_everywhere(const char *journal, const char *synchronous, const char *format, int stride) {
+static void crash_in(const char *journal, const char *synchronous, const char *format, int stride) {
   setting = (struct setting){journal, synchronous, format};
   if (crash.shared == NULL) {
     scratch_open();
@@ -181,42 +180,33 @@ static void crash_everywhere(const char *journal, const char *synchronous, const
   snprintf(target, sizeof target, "%s/archive", scratch);
   make_base();
   make_reference();
-  if (crash_is_long())
-    stride = 1;
-  for (int at = 1, died = 1; died; at += stride) {
-    for (int how = at / stride % CRASH_HOWS, n = 0; n < (crash_is_long() ? CRASH_HOWS : 1);
-         n++, how = (how + 1) % CRASH_HOWS) {
-      restore_base();
-      died = crash_run(append_and_tick, at, (enum crash_how)how);
-      go_on_and_check((enum crash_how)how);
-    }
-  }
+  crash_everywhere(restore_base, append_and_tick, go_on_and_check, stride);
 }
 
 START_TEST(wal_normal_packed) {
-  crash_everywhere("wal", "normal", "ndjson.zst", 17);
+  crash_in("wal", "normal", "ndjson.zst", 17);
 }
 END_TEST
 
 START_TEST(wal_full_plain) {
-  crash_everywhere("wal", "full", "ndjson", 17);
+  crash_in("wal", "full", "ndjson", 17);
 }
 END_TEST
 
 START_TEST(delete_full_plain) {
-  crash_everywhere("delete", "full", "ndjson", 29);
+  crash_in("delete", "full", "ndjson", 29);
 }
 END_TEST
 
 START_TEST(delete_normal_packed) {
-  crash_everywhere("delete", "normal", "ndjson.zst", 29);
+  crash_in("delete", "normal", "ndjson.zst", 29);
 }
 END_TEST
 
 /* Every step of every file: made, written, synced, named, its folder synced. */
 START_TEST(steps_of_files) {
   crash.steps_only = true;
-  crash_everywhere("wal", "normal", "ndjson.zst", 1);
+  crash_in("wal", "normal", "ndjson.zst", 1);
 }
 END_TEST
 
@@ -224,16 +214,16 @@ END_TEST
 START_TEST(wal_normal_plain_and_full_packed) {
   if (!crash_is_long())
     return;
-  crash_everywhere("wal", "normal", "ndjson", 1);
-  crash_everywhere("wal", "full", "ndjson.zst", 1);
+  crash_in("wal", "normal", "ndjson", 1);
+  crash_in("wal", "full", "ndjson.zst", 1);
 }
 END_TEST
 
 START_TEST(delete_normal_plain_and_full_packed) {
   if (!crash_is_long())
     return;
-  crash_everywhere("delete", "normal", "ndjson", 1);
-  crash_everywhere("delete", "full", "ndjson.zst", 1);
+  crash_in("delete", "normal", "ndjson", 1);
+  crash_in("delete", "full", "ndjson.zst", 1);
 }
 END_TEST
 
