@@ -363,7 +363,7 @@ static void begin_damaged(const char *ts, const char *options, int from, int to)
 static const char *prune_by(const char *option, const char *value) {
   db_exec(world.db, "SELECT tidemark_set('logs', %Q, %Q)", option, value);
   return db_text(world.db, "SELECT (j ->> 'rows') || ' in ' || (j ->> 'segments') || ', failed '"
-                           " || coalesce(j ->> 'failures[0].error', '-') FROM (SELECT tidemark_prune('logs') AS j)");
+                           " || coalesce(j ->> '$.failures[0].error', '-') FROM (SELECT tidemark_prune('logs') AS j)");
 }
 
 START_TEST(age_of_ingest_reads_the_segment_of_the_cut_alone) {

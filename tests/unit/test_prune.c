@@ -361,7 +361,7 @@ START_TEST(damaged_partition_does_not_stop_the_others) {
     ck_assert_str_eq(dry, report);
     assert_text(db, "28|28|1|source=b",
                 "SELECT j ->> 'rows', j ->> 'gap_rows', j ->> 'failed', j ->>"
-                " 'failures[0].partition' FROM (SELECT %Q AS j)",
+                " '$.failures[0].partition' FROM (SELECT %Q AS j)",
                 report);
     ck_assert_msg(strstr(report, cases[i].words) != NULL, "%s\n%s", cases[i].damage, report);
     assert_text(db, "gap 0 28 28",

@@ -187,8 +187,8 @@ START_TEST(within_other_statements) {
              "INSERT INTO logs SELECT 'a', 1, tidemark_set('logs', 'segment_rows', 30)");
   db_exec(db, "ALTER TABLE logs RENAME TO renamed");
   assert_text(db, "renamed|17|5",
-              "SELECT j ->> 'dataset', j ->> 'segment_rows', j ->> 'retention_rows' FROM"
-              " (SELECT tidemark_set('main.renamed', 'segment_rows', 17),"
+              "SELECT j ->> 'dataset', i ->> 'segment_rows', j ->> 'retention_rows' FROM"
+              " (SELECT tidemark_set('main.renamed', 'segment_rows', 17) AS i,"
               " tidemark_set('renamed', 'retention_rows', 5) AS j)");
   db_exec(db, "ATTACH %Q AS aux; CREATE VIRTUAL TABLE aux.logs USING tidemark(x, retention_rows=1)",
           scratch_path("aux"));
