@@ -106,6 +106,10 @@ void cursor_open(struct world *world, struct pair *pair) {
   struct cursor **at = &pair->cursors[pick(CURSORS)];
   close_cursor(at);
   char *where = one_in(2) ? gen_where(world, "") : sqlite3_mprintf("1");
+  if (strstr(where, "FROM @T") != NULL) { /* SQLite runs a subquery when it first needs it, on rows as they are then */
+    sqlite3_free(where);
+    where = sqlite3_mprintf("1");
+  }
   char *expected =
       sqlite3_mprintf("SELECT since, %s, \"partition\" FROM @T WHERE %s ORDER BY since", world->list, where);
   struct rows rows = fetch(world, pair, true, expected, true);
