@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "best_index.h"
 #include "engine/erase.h"
 #include "engine/plan.h"
 #include "engine/scan.h"
@@ -23,8 +24,6 @@ struct dataset_cursor {
   struct tide_scan *scan;
   bool at_end;
 };
-
-enum { ORDERED_PARTITIONS_MAX = 64, UNKNOWN_ROWS = 1000000 };
 
 static struct dataset_vtab *vtab_of(sqlite3_vtab *vtab) {
   return (struct dataset_vtab *)vtab;
@@ -160,98 +159,10 @@ static int dataset_shadow_name(const char *suffix) {
 
 /* ---- planning ---- */
 
-static bool operator_of(unsigned char op, enum tide_op *ret_op) {
-  static const struct {
-    unsigned char sqlite;
-    enum tide_op op;
-  } known[] = {
-      {SQLITE_INDEX_CONSTRAINT_EQ, TIDE_OP_EQ},          {SQLITE_INDEX_CONSTRAINT_GT, TIDE_OP_GT},
-      {SQLITE_INDEX_CONSTRAINT_GE, TIDE_OP_GE},          {SQLITE_INDEX_CONSTRAINT_LT, TIDE_OP_LT},
-      {SQLITE_INDEX_CONSTRAINT_LE, TIDE_OP_LE},          {SQLITE_INDEX_CONSTRAINT_IS, TIDE_OP_IS},
-      {SQLITE_INDEX_CONSTRAINT_ISNULL, TIDE_OP_IS_NULL}, {SQLITE_INDEX_CONSTRAINT_ISNOTNULL, TIDE_OP_NOT_NULL}};
-  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (known[i].sqlite == op) {
-      *ret_op = known[i].op;
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool is_range(enum tide_op op) {
-  return op == TIDE_OP_GT || op == TIDE_OP_GE || op == TIDE_OP_LT || op == TIDE_OP_LE;
-}
-
-/* What a constraint is on; TIDE_PLAN_OTHER for what we have no use for: text compared under another collation than
- * our order of bytes among it, which in a UTF-16 database every range of text is. */
-static struct tide_plan_constraint constraint_of(const struct dataset_vtab *vtab, sqlite3_index_info *info, int i) {
-  const struct tide_spec *spec = vtab->spec;
-  struct tide_plan_constraint constraint = {.column = TIDE_PLAN_OTHER};
-  const int column = info->aConstraint[i].iColumn;
-  const int ncolumns = (int)spec->ncolumns;
-  if (!info->aConstraint[i].usable || !operator_of(info->aConstraint[i].op, &constraint.op))
-    return constraint;
-  if (column == -1 || column == ncolumns + TIDE_HIDDEN_SINCE)
-    constraint.column = TIDE_PLAN_SINCE;
-  else if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
-    return constraint;
-  else if (column >= 0 && column < ncolumns)
-    constraint.column = vtab->utf16 && is_range(constraint.op) ? TIDE_PLAN_OTHER : column;
-  else if (column == ncolumns + TIDE_HIDDEN_PARTITION)
-    constraint.column = TIDE_PLAN_PARTITION;
-  return constraint;
-}
-
-static bool orders_by_since(const struct tide_spec *spec, const sqlite3_index_info *info) {
-  return info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-         (info->aOrderBy[0].iColumn == -1 || info->aOrderBy[0].iColumn == (int)spec->ncolumns + TIDE_HIDDEN_SINCE);
-}
-
-/* Few enough partitions to merge: as far as the cache knows, for planning must not read. A scan merges any number. */
-static bool may_merge(const struct tide_dataset *ds, bool one_partition) {
-  return one_partition || ds->npartitions <= ORDERED_PARTITIONS_MAX;
-}
-
-static int best_index(struct dataset_vtab *vtab, sqlite3_index_info *info, struct tide_err *err) {
-  struct tide_buf idx = {0};
-  struct tide_plan_constraint *taken = tide_alloc_zero((size_t)info->nConstraint + 1, sizeof *taken, err);
-  size_t count = 0;
-  bool one_partition = false;
-  if (taken == NULL)
-    return err->rc;
-  for (int i = 0; i < info->nConstraint; i++) {
-    const struct tide_plan_constraint constraint = constraint_of(vtab, info, i);
-    one_partition = one_partition || constraint.column == TIDE_PLAN_PARTITION;
-    if (!tide_plan_takes(&constraint))
-      continue;
-    taken[count++] = constraint;
-    info->aConstraintUsage[i].argvIndex = (int)count;
-  }
-  if (orders_by_since(vtab->spec, info) && may_merge(vtab->ds, one_partition)) {
-    tide_buf_put_u8(&idx, 'O', err);
-    info->orderByConsumed = 1;
-  }
-  for (size_t i = 0; i < count; i++)
-    tide_plan_put_term(&idx, &taken[i], err);
-  tide_buf_put_u8(&idx, 0, err);
-  const struct tide_plan_cost cost = tide_plan_estimate(taken, count, UNKNOWN_ROWS);
-  info->estimatedCost = cost.cost;
-  info->estimatedRows = cost.rows;
-  if (cost.unique)
-    info->idxFlags |= SQLITE_INDEX_SCAN_UNIQUE;
-  tide_free(taken);
-  if (tide_err_is_set(err)) {
-    tide_buf_clear(&idx);
-    return err->rc;
-  }
-  info->idxStr = (char *)idx.data;
-  info->needToFreeIdxStr = 1;
-  return SQLITE_OK;
-}
-
 static int dataset_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   struct tide_err err = {0};
-  best_index(vtab_of(base), info, &err);
+  const struct dataset_vtab *vtab = vtab_of(base);
+  tide_best_index(vtab->ds, vtab->spec, vtab->utf16, info, &err);
   return tide_glue_vtab_error(base, &err);
 }
 
@@ -440,28 +351,13 @@ static int dataset_integrity(sqlite3_vtab *base, const char *schema, const char 
 
 /* ---- module ---- */
 
-#define METHODS \
-  .xCreate = dataset_create, \
-  .xConnect = dataset_connect, \
-  .xBestIndex = dataset_best_index, \
-  .xDisconnect = dataset_disconnect, \
-  .xDestroy = dataset_destroy, \
-  .xOpen = dataset_open, \
-  .xClose = dataset_close, \
-  .xFilter = dataset_filter, \
-  .xNext = dataset_next, \
-  .xEof = dataset_eof, \
-  .xColumn = dataset_column, \
-  .xRowid = dataset_rowid, \
-  .xUpdate = dataset_update, \
-  .xBegin = dataset_begin, \
-  .xSync = dataset_sync, \
-  .xCommit = dataset_commit, \
-  .xRollback = dataset_rollback, \
-  .xRename = dataset_rename, \
-  .xSavepoint = dataset_savepoint, \
-  .xRelease = dataset_release, \
-  .xRollbackTo = dataset_rollback_to, \
+#define METHODS                                                                                                        \
+  .xCreate = dataset_create, .xConnect = dataset_connect, .xBestIndex = dataset_best_index,                            \
+  .xDisconnect = dataset_disconnect, .xDestroy = dataset_destroy, .xOpen = dataset_open, .xClose = dataset_close,      \
+  .xFilter = dataset_filter, .xNext = dataset_next, .xEof = dataset_eof, .xColumn = dataset_column,                    \
+  .xRowid = dataset_rowid, .xUpdate = dataset_update, .xBegin = dataset_begin, .xSync = dataset_sync,                  \
+  .xCommit = dataset_commit, .xRollback = dataset_rollback, .xRename = dataset_rename,                                 \
+  .xSavepoint = dataset_savepoint, .xRelease = dataset_release, .xRollbackTo = dataset_rollback_to,                    \
   .xShadowName = dataset_shadow_name
 
 /* What a host reads of it goes by iVersion. */
