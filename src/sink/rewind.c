@@ -8,15 +8,10 @@
 
 /* Up to where the partition's rows are gone. */
 static int64_t find_floor(struct tide_dataset *ds, const char *partition, struct tide_err *err) {
-  struct tide_stat stat;
-  int64_t pruned_upto = 0;
-  struct tide_stats *stats = tide_stats_open(ds, partition, strlen(partition), 0, err);
-  if (stats != NULL && tide_stats_next(stats, &stat, err))
-    pruned_upto = stat.pruned_upto;
-  else
+  struct tide_stat stat = {0};
+  if (!tide_stats_one(ds, partition, strlen(partition), &stat, err))
     tide_err_set(err, SQLITE_ERROR, "dataset %s has no partition %Q: see tidemark_stat", ds->name, partition);
-  tide_stats_close(stats);
-  return pruned_upto;
+  return stat.pruned_upto;
 }
 
 /* Where the sink stands, unless a batch is open, which began there. */

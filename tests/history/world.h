@@ -3,6 +3,7 @@
 #ifndef TIDE_TESTS_HISTORY_WORLD_H
 #define TIDE_TESTS_HISTORY_WORLD_H
 
+#include "../unit/chance.h"
 #include "machine.h"
 #include "model.h"
 
@@ -60,15 +61,6 @@ struct world {
   char *history[HISTORY];
   size_t nhistory;
 };
-
-/* ---- chance ---- */
-
-void chance_seed(uint64_t seed);
-size_t pick(size_t n); /* 0 to n - 1 */
-static inline bool one_in(size_t n) {
-  return pick(n) == 0;
-}
-#define PICK(list) ((list)[pick(sizeof(list) / sizeof *(list))])
 
 /* ---- life ---- */
 

@@ -5,18 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../unit/random.h"
-
-/* ---- chance ---- */
-
-void chance_seed(uint64_t seed) {
-  random_seed = seed * 1000003;
-}
-
-size_t pick(size_t n) {
-  return (size_t)(next_random() % n);
-}
-
 /* ---- saying and failing ---- */
 
 void note(struct world *world, const struct pair *pair, const char *format, ...) {

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "../unit/chance.h"
 #include "tidemark.h"
 
 enum { COLUMNS_MAX = 5, CONNECTIONS = 2, CURSORS = 2, HISTORY = 30, CHANGES_UNKNOWN = -1 };
@@ -55,15 +56,6 @@ struct world {
   char *history[HISTORY];
   size_t nhistory;
 };
-
-/* ---- chance ---- */
-
-void chance_seed(uint64_t seed);
-size_t pick(size_t n); /* 0 to n - 1 */
-static inline bool one_in(size_t n) {
-  return pick(n) == 0;
-}
-#define PICK(list) ((list)[pick(sizeof(list) / sizeof *(list))])
 
 /* ---- life ---- */
 
