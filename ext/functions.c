@@ -50,7 +50,7 @@ void tide_functions_each_schema(struct tide_conn *conn, tide_functions_each *cal
   size_t count = 0;
   sqlite3_stmt *stmt = tide_schemas_prepare(conn->db, err);
   while (count < sizeof names / sizeof *names && tide_stmt_row(stmt, err)) {
-    const char *name = (const char *)sqlite3_column_text(stmt, 0);
+    const char *name = tide_stmt_text(stmt, 0, NULL, err);
     if (name != NULL && tide_sinks_exist(conn->db, name, err))
       names[count++] = tide_copy_string(name, err);
   }

@@ -172,7 +172,7 @@ static void look_in_schema(struct tide_conn *conn, const char *schema, const cha
 static void look_in_all(struct tide_conn *conn, const char *name, struct location *location, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_schemas_prepare(conn->db, err);
   while (tide_stmt_row(stmt, err)) {
-    const char *schema = (const char *)sqlite3_column_text(stmt, 0);
+    const char *schema = tide_stmt_text(stmt, 0, NULL, err);
     if (schema != NULL)
       look_in_schema(conn, schema, name, location, err);
   }

@@ -164,8 +164,10 @@ static bool next_outer(struct tide_status_cursor *cursor, const struct status_vt
   } else {
     if (!tide_stmt_row(cursor->outer, err))
       return false;
-    name = (const char *)sqlite3_column_text(cursor->outer, 0);
+    name = tide_stmt_text(cursor->outer, 0, NULL, err);
   }
+  if (name == NULL)
+    return false;
   cursor->ds = tide_dataset_acquire(vtab->conn, vtab->schema, name, err);
   if (cursor->ds != NULL)
     open_inner(cursor, vtab->kind, err);

@@ -1,5 +1,7 @@
 #include "base/stmt.h"
 
+#include "base/mem.h"
+
 void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
   if (rc == SQLITE_NOMEM)
     tide_err_nomem(err);
@@ -67,4 +69,21 @@ int64_t tide_stmt_int(sqlite3 *db, int64_t fallback, struct tide_err *err, const
     value = sqlite3_column_int64(stmt, 0);
   sqlite3_finalize(stmt);
   return value;
+}
+
+const char *tide_stmt_text(sqlite3_stmt *stmt, int column, size_t *ret_size, struct tide_err *err) {
+  const bool null =
+      sqlite3_column_type(stmt, column) == SQLITE_NULL; /* asked first: a failed conversion turns it NULL */
+  const char *text = (const char *)sqlite3_column_text(stmt, column);
+  if (text == NULL && !null)
+    tide_err_nomem(err);
+  if (ret_size != NULL)
+    *ret_size = text != NULL ? (size_t)sqlite3_column_bytes(stmt, column) : 0;
+  return text;
+}
+
+char *tide_stmt_copy_text(sqlite3_stmt *stmt, int column, struct tide_err *err) {
+  size_t size = 0;
+  const char *text = tide_stmt_text(stmt, column, &size, err);
+  return text != NULL ? tide_copy_text(text, size, err) : NULL;
 }

@@ -26,6 +26,12 @@ void tide_stmt_exec(sqlite3 *db, struct tide_err *err, const char *format, ...);
 /* The first column of the first row as an integer; fallback when there is no row or it is NULL. */
 int64_t tide_stmt_int(sqlite3 *db, int64_t fallback, struct tide_err *err, const char *format, ...);
 
+/* A column's text and its size (NULL: not asked for), as a view until the statement moves; NULL for NULL. NULL too when
+ * there is no memory for it, which err then says: sqlite3_column_text alone does not tell the two apart. */
+const char *tide_stmt_text(sqlite3_stmt *stmt, int column, size_t *ret_size, struct tide_err *err);
+/* The same as a copy with a NUL behind it, which the caller frees. */
+char *tide_stmt_copy_text(sqlite3_stmt *stmt, int column, struct tide_err *err);
+
 /* Sets err from the connection's last error, unless one is set. */
 void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err);
 

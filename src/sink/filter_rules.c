@@ -92,7 +92,7 @@ static int authorize(void *context, int action, const char *a, const char *b, co
 static void find_replaced(sqlite3 *db, struct tide_filter_rules *rules, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "PRAGMA function_list"); /* name, builtin, ... */
   while (tide_stmt_row(stmt, err)) {
-    const char *name = (const char *)sqlite3_column_text(stmt, 0);
+    const char *name = tide_stmt_text(stmt, 0, NULL, err);
     if (sqlite3_column_int(stmt, 1) == 0 && name != NULL)
       tide_buf_put(&rules->replaced, name, strlen(name) + 1, err);
   }

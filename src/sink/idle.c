@@ -10,7 +10,7 @@ static bool has_attached(sqlite3 *db, struct tide_err *err) {
   bool attached = false;
   sqlite3_stmt *stmt = tide_schemas_prepare(db, err);
   while (tide_stmt_row(stmt, err)) {
-    const char *name = (const char *)sqlite3_column_text(stmt, 0);
+    const char *name = tide_stmt_text(stmt, 0, NULL, err);
     attached = attached || name == NULL || (strcmp(name, "main") != 0 && strcmp(name, "temp") != 0);
   }
   sqlite3_finalize(stmt);

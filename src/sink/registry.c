@@ -70,10 +70,7 @@ static sqlite3 *open_connection(struct tide_err *err) {
 
 /* A column of the row as text, "" when it is NULL, or when there is no memory for it, which err then says. */
 static const char *row_text(sqlite3_stmt *stmt, int column, struct tide_err *err) {
-  bool null = sqlite3_column_type(stmt, column) == SQLITE_NULL; /* asked first: a failed conversion turns it NULL */
-  const char *text = (const char *)sqlite3_column_text(stmt, column);
-  if (text == NULL && !null)
-    tide_err_nomem(err);
+  const char *text = tide_stmt_text(stmt, column, NULL, err);
   return text != NULL ? text : "";
 }
 

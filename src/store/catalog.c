@@ -127,12 +127,12 @@ void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_confi
   sqlite3_stmt *stmt =
       tide_stmt_prepare(db, err, "SELECT key, value FROM " TIDE_TABLE("config"), names.schema, names.dataset);
   while (tide_stmt_row(stmt, err)) {
-    const char *name = (const char *)sqlite3_column_text(stmt, 0);
+    const char *name = tide_stmt_text(stmt, 0, NULL, err);
     if (name == NULL || set_config_key(keys, CONFIG_KEYS, name, stmt) || strcmp(name, "log_id") != 0)
       continue;
-    const char *text = (const char *)sqlite3_column_text(stmt, 1);
-    if (text != NULL && sqlite3_column_bytes(stmt, 1) == (int)sizeof config.log_id - 1 &&
-        strspn(text, "0123456789abcdef") == sizeof config.log_id - 1)
+    size_t size = 0;
+    const char *text = tide_stmt_text(stmt, 1, &size, err);
+    if (size == sizeof config.log_id - 1 && strspn(text, "0123456789abcdef") == sizeof config.log_id - 1)
       memcpy(config.log_id, text, sizeof config.log_id);
   }
   sqlite3_finalize(stmt);
@@ -218,8 +218,8 @@ static void read_column(sqlite3_stmt *stmt, struct tide_spec *spec, size_t *cap,
     return;
   spec->columns = columns;
   struct tide_column column = {.partition_at = -1};
-  const char *name = (const char *)sqlite3_column_text(stmt, 0);
-  const char *type = (const char *)sqlite3_column_text(stmt, 1);
+  const char *name = tide_stmt_text(stmt, 0, NULL, err);
+  const char *type = tide_stmt_text(stmt, 1, NULL, err);
   if (name == NULL || type == NULL || !tide_spec_type_of(type, strlen(type), &column.type)) {
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column row %d is not a column", dataset, dataset,
                  (int)spec->ncolumns);

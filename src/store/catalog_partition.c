@@ -53,13 +53,14 @@ bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, str
   if (!tide_stmt_row(stmt, err))
     return false;
   struct tide_partition_row row = {.id = sqlite3_column_int64(stmt, 0),
-                                   .text = (const char *)sqlite3_column_text(stmt, 1),
                                    .written = sqlite3_column_int64(stmt, 2),
                                    .deleted = sqlite3_column_int64(stmt, 3),
                                    .pruned = sqlite3_column_int64(stmt, 4),
                                    .pruned_upto = sqlite3_column_int64(stmt, 5),
                                    .last_since = sqlite3_column_int64(stmt, 6)};
-  row.text_size = (size_t)sqlite3_column_bytes(stmt, 1);
+  row.text = tide_stmt_text(stmt, 1, &row.text_size, err);
+  if (tide_err_is_set(err))
+    return false;
   if (!tide_catalog_is_count(row.written) || !tide_catalog_is_count(row.deleted) ||
       !tide_catalog_is_count(row.pruned) || !tide_catalog_is_count(row.pruned_upto) ||
       !tide_catalog_is_count(row.last_since)) {
@@ -94,8 +95,9 @@ int64_t tide_catalog_partition_next(sqlite3 *db, struct tide_names names, int64_
       tide_stmt_prepare(db, err, "SELECT id, name FROM " TIDE_TABLE("partition") " WHERE id > %lld ORDER BY id LIMIT 1",
                         names.schema, names.dataset, (long long)above);
   if (tide_stmt_row(stmt, err)) {
-    const void *text = sqlite3_column_text(stmt, 1);
-    tide_buf_put(out, text, (size_t)sqlite3_column_bytes(stmt, 1), err);
+    size_t size = 0;
+    const char *text = tide_stmt_text(stmt, 1, &size, err);
+    tide_buf_put(out, text, size, err);
     id = sqlite3_column_int64(stmt, 0);
   }
   sqlite3_finalize(stmt);

@@ -59,11 +59,8 @@ bool tide_batch_next(sqlite3_stmt *stmt, struct tide_batch_row *ret_row, struct 
   int64_t *const numbers[] = {&row.batch, &row.generation,  &row.since,    &row.until,
                               &row.rows,  &row.lease_until, &row.attempts, &row.not_before};
   const int ntexts = (int)(sizeof texts / sizeof *texts);
-  for (int i = 0; i < ntexts; i++) {
-    const char *text = (const char *)sqlite3_column_text(stmt, i);
-    if (text != NULL)
-      *texts[i] = tide_copy_text(text, (size_t)sqlite3_column_bytes(stmt, i), err);
-  }
+  for (int i = 0; i < ntexts; i++)
+    *texts[i] = tide_stmt_copy_text(stmt, i, err);
   for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
     *numbers[i] = sqlite3_column_int64(stmt, ntexts + i);
   if (tide_err_is_set(err)) {
@@ -163,7 +160,7 @@ char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct ti
   for (int i = 0; stmt != NULL && i < 5; i++)
     sqlite3_bind_text(stmt, i + 1, texts[i], -1, SQLITE_STATIC);
   if (tide_stmt_row(stmt, err))
-    config = tide_copy_string((const char *)sqlite3_column_text(stmt, 0), err);
+    config = tide_stmt_copy_text(stmt, 0, err);
   sqlite3_finalize(stmt);
   return config;
 }
@@ -177,11 +174,8 @@ int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_fr
   if (stmt != NULL)
     sqlite3_bind_text(stmt, 1, config, -1, SQLITE_STATIC);
   if (tide_stmt_row(stmt, err)) {
-    for (int i = 0; i < 5; i++) {
-      const char *text = (const char *)sqlite3_column_text(stmt, i);
-      if (text != NULL)
-        *texts[i] = tide_copy_string(text, err);
-    }
+    for (int i = 0; i < 5; i++)
+      *texts[i] = tide_stmt_copy_text(stmt, i, err);
   }
   sqlite3_finalize(stmt);
   if (tide_err_is_set(err))
@@ -244,11 +238,7 @@ bool tide_exportlog_last_rewind(sqlite3 *db, struct tide_names names, const char
     row.since = sqlite3_column_int64(stmt, 1);
     row.until = sqlite3_column_int64(stmt, 2);
     row.rows = sqlite3_column_int64(stmt, 3);
-    const char *reason = (const char *)sqlite3_column_text(stmt, 4);
-    if (reason != NULL)
-      row.reason = tide_copy_string(reason, err);
-    else
-      tide_err_nomem(err); /* a rewind has one */
+    row.reason = tide_stmt_copy_text(stmt, 4, err);
   }
   sqlite3_finalize(stmt);
   if (!found || tide_err_is_set(err)) {

@@ -33,18 +33,8 @@ sqlite3_stmt *tide_holds_prepare(sqlite3 *db, struct tide_names names, struct ti
       names.schema, names.schema, names.schema, names.schema, names.schema, names.dataset);
 }
 
-static char *text_column(sqlite3_stmt *stmt, int column, struct tide_err *err) {
-  if (sqlite3_column_type(stmt, column) == SQLITE_NULL)
-    return NULL;
-  const char *text = (const char *)sqlite3_column_text(stmt, column);
-  if (text != NULL)
-    return tide_copy_string(text, err);
-  tide_err_nomem(err);
-  return NULL;
-}
-
 static void fill(sqlite3_stmt *stmt, struct tide_hold *hold, struct tide_err *err) {
-  *hold = (struct tide_hold){.sink = text_column(stmt, COLUMN_SINK, err),
+  *hold = (struct tide_hold){.sink = tide_stmt_copy_text(stmt, COLUMN_SINK, err),
                              .registered = sqlite3_column_int(stmt, COLUMN_REGISTERED) != 0,
                              .holds = sqlite3_column_int(stmt, COLUMN_HOLDS) != 0,
                              .watermark = sqlite3_column_int64(stmt, COLUMN_WATERMARK),
@@ -53,7 +43,7 @@ static void fill(sqlite3_stmt *stmt, struct tide_hold *hold, struct tide_err *er
                              .batch = sqlite3_column_int64(stmt, COLUMN_BATCH),
                              .batch_since = sqlite3_column_int64(stmt, COLUMN_BATCH_SINCE),
                              .batch_until = sqlite3_column_int64(stmt, COLUMN_BATCH_UNTIL),
-                             .batch_owner = text_column(stmt, COLUMN_OWNER, err),
+                             .batch_owner = tide_stmt_copy_text(stmt, COLUMN_OWNER, err),
                              .lease_until = sqlite3_column_int64(stmt, COLUMN_LEASE_UNTIL)};
 }
 

@@ -20,13 +20,6 @@ sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sin
   return stmt;
 }
 
-static char *text_column(sqlite3_stmt *stmt, int column, struct tide_err *err) {
-  const char *text = (const char *)sqlite3_column_text(stmt, column);
-  if (text == NULL)
-    return NULL;
-  return tide_copy_text(text, (size_t)sqlite3_column_bytes(stmt, column), err);
-}
-
 int64_t tide_sink_duration(sqlite3_stmt *stmt, int column, const char *what, struct tide_err *err) {
   int64_t ms = -1;
   struct tide_val value = tide_val_null();
@@ -40,8 +33,8 @@ int64_t tide_sink_duration(sqlite3_stmt *stmt, int column, const char *what, str
   case SQLITE_NULL:
     return -1;
   default:
-    value.p = sqlite3_column_text(stmt, column);
-    value = tide_val_text(value.p, (size_t)sqlite3_column_bytes(stmt, column));
+    value.type = TIDE_VAL_TEXT;
+    value.p = tide_stmt_text(stmt, column, &value.n, err);
   }
   tide_duration_parse(&value, what, &ms, err);
   return ms;
@@ -55,7 +48,7 @@ bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_
                           &sink.filter, &sink.options, &sink.state,  &sink.folder, &sink.prefix};
   const int ntexts = (int)(sizeof texts / sizeof *texts);
   for (int i = 0; i < ntexts; i++)
-    *texts[i] = text_column(stmt, i, err);
+    *texts[i] = tide_stmt_copy_text(stmt, i, err);
   sink.start = sqlite3_column_int64(stmt, ntexts);
   sink.max_rows = sqlite3_column_int64(stmt, ntexts + 1);
   sink.max_bytes = sqlite3_column_int64(stmt, ntexts + 2);
@@ -101,7 +94,7 @@ char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, c
     sqlite3_bind_text(stmt, 3, folder, -1, SQLITE_TRANSIENT);
   }
   if (tide_stmt_row(stmt, err))
-    user = text_column(stmt, 0, err);
+    user = tide_stmt_copy_text(stmt, 0, err);
   sqlite3_finalize(stmt);
   return user;
 }

@@ -23,14 +23,7 @@ bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_err *err) {
 
 /* The first row's text; finalizes. */
 static char *take_text(sqlite3_stmt *stmt, struct tide_err *err) {
-  char *found = NULL;
-  if (tide_stmt_row(stmt, err)) {
-    const char *text = (const char *)sqlite3_column_text(stmt, 0);
-    if (text != NULL)
-      found = tide_copy_string(text, err);
-    else
-      tide_err_nomem(err);
-  }
+  char *found = tide_stmt_row(stmt, err) ? tide_stmt_copy_text(stmt, 0, err) : NULL;
   sqlite3_finalize(stmt);
   return found;
 }

@@ -1,0 +1,85 @@
+/* Texts of statements without memory: a text that cannot be had is SQLITE_NOMEM, never NULL. In a UTF-16 database each
+ * one is converted, which allocates. */
+#define _GNU_SOURCE
+#include "base/mem.h"
+#include "base/stmt.h"
+#include "oom.h"
+#include "sql_db.h"
+#include "store/sink_row.h"
+#include "unit.h"
+
+static sqlite3 *db;
+
+static void begin(void) {
+  oom_install();
+  scratch_open();
+  db = db_open(scratch_path("db"), NULL);
+  ck_assert_int_eq(sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0), SQLITE_OK);
+  db_exec(db, "PRAGMA encoding = 'UTF-16'; CREATE VIRTUAL TABLE logs USING tidemark(level TEXT)");
+}
+
+START_TEST(text_or_the_error) {
+  begin();
+  db_exec(db, "CREATE TABLE t(x); INSERT INTO t VALUES ('caf\xc3\xa9'), (NULL)");
+  bool failed = true;
+  for (long n = 1; failed; n++) {
+    struct tide_err err = {0};
+    size_t size = 9;
+    sqlite3_stmt *stmt = tide_stmt_prepare(db, &err, "SELECT x FROM t ORDER BY rowid");
+    ck_assert(tide_stmt_row(stmt, &err));
+    oom_fail_at(n);
+    char *text = tide_stmt_copy_text(stmt, 0, &err);
+    failed = oom_has_failed();
+    oom_fail_at(0);
+    ck_assert_int_eq(err.rc, failed ? SQLITE_NOMEM : SQLITE_OK);
+    if (failed)
+      ck_assert_ptr_null(text);
+    else
+      ck_assert_str_eq(text, "caf\xc3\xa9");
+    tide_free(text);
+    if (!failed) {
+      ck_assert(tide_stmt_row(stmt, &err));
+      ck_assert_ptr_null(tide_stmt_text(stmt, 0, &size, &err));
+      ck_assert_uint_eq(size, 0);
+      ck_assert(!tide_err_is_set(&err));
+    }
+    ck_assert_msg(failed || n > 2, "%ld: nothing was allocated", n);
+    sqlite3_finalize(stmt);
+  }
+  db_close(db);
+}
+END_TEST
+
+START_TEST(sink_is_never_read_without_its_filter) {
+  begin();
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset, target, format, filter, columns, max_delay) VALUES"
+              " ('s', 'logs', 'file:///tmp', 'ndjson', 'level = ''error''', '[\"level\"]', '5 min')");
+  bool failed = true;
+  for (long n = 1; failed; n++) {
+    struct tide_err err = {0};
+    struct tide_sink sink;
+    sqlite3_stmt *stmt = tide_sink_prepare(db, "main", "s", "logs", &err);
+    ck_assert(!tide_err_is_set(&err));
+    oom_fail_at(n);
+    const bool found = tide_sink_next(stmt, &sink, &err);
+    failed = oom_has_failed();
+    oom_fail_at(0);
+    ck_assert_int_eq(err.rc, failed ? SQLITE_NOMEM : SQLITE_OK);
+    ck_assert_int_eq(found, !failed);
+    if (found) {
+      ck_assert_str_eq(sink.filter, "level = 'error'");
+      ck_assert_str_eq(sink.target, "file:///tmp");
+      ck_assert_str_eq(sink.columns, "[\"level\"]");
+      ck_assert_int_eq(sink.max_delay_ms, 300000);
+      tide_sink_clear(&sink);
+    }
+    sqlite3_finalize(stmt);
+  }
+  db_close(db);
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {text_or_the_error, sink_is_never_read_without_its_filter, NULL};
+  return unit_main("stmt", tests);
+}
