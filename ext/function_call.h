@@ -56,6 +56,9 @@ void tide_function_compact(sqlite3_context *context, int argc, sqlite3_value **a
 void tide_function_maintain(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_set(sqlite3_context *context, int argc, sqlite3_value **argv);
 
+/* functions_columns.c */
+void tide_function_add_column(sqlite3_context *context, int argc, sqlite3_value **argv);
+
 /* functions_sink.c */
 void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_ack(sqlite3_context *context, int argc, sqlite3_value **argv);

@@ -72,9 +72,9 @@ int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, con
                      struct tide_val *ret_value, struct tide_err *err) {
   const uint8_t wanted = tide_spec_stored_type(column->type);
   if (sqlite3_value_type(value) == SQLITE_NULL) {
-    if (column->not_null)
+    *ret_value = column->not_null ? column->dflt_value : tide_val_null();
+    if (column->not_null && column->dflt_value.type == TIDE_VAL_NULL)
       tide_err_set(err, SQLITE_CONSTRAINT, "NOT NULL constraint failed: %s.%s", dataset, column->name);
-    *ret_value = tide_val_null();
     return err->rc;
   }
   const struct tide_val val = apply_affinity(value, wanted);

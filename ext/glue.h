@@ -12,7 +12,8 @@ struct tide_val tide_glue_value(sqlite3_value *value);
 
 /* The value as a column of that type stores it, as in SQLite's STRICT tables: the column's affinity is applied, and
  * what then is not of the type is SQLITE_CONSTRAINT_DATATYPE with a sentence that names table, column and both
- * types; NULL in a NOT NULL column is SQLITE_CONSTRAINT. */
+ * types; NULL in a NOT NULL column is its DEFAULT (SQLite does not say whether a column was left out), and
+ * SQLITE_CONSTRAINT where there is none. */
 int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, const char *dataset,
                      struct tide_val *ret_value, struct tide_err *err);
 

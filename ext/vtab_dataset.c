@@ -282,6 +282,10 @@ static int dataset_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
   struct tide_dataset *ds = dataset_of(vtab, &err);
   if (ds == NULL)
     return tide_glue_vtab_error(base, &err);
+  if (ds->spec != vtab->spec && !tide_spec_equal(ds->spec, vtab->spec)) {
+    tide_err_set(&err, SQLITE_SCHEMA, "dataset %s: its columns changed under the statement: run it again", ds->name);
+    return tide_glue_vtab_error(base, &err);
+  }
   tide_txn_begin(ds); /* nothing, unless the handle is another than at xBegin */
   if (argc == 1)
     tide_erase_row(ds, sqlite3_value_int64(argv[0]), &err);

@@ -122,6 +122,16 @@ static void check_options(const char *dataset, const struct tide_options *option
                  dataset);
 }
 
+/* Takes a reference over; one that says the same as the handle's is not kept. */
+static void take_spec(struct tide_dataset *ds, struct tide_spec *spec) {
+  if (ds->spec != NULL && tide_spec_equal(ds->spec, spec)) {
+    tide_spec_unref(spec);
+    return;
+  }
+  tide_spec_unref(ds->spec);
+  ds->spec = spec;
+}
+
 /* Reads config and spec; a handle of another log of that name is left to those who hold it, and a new one takes its
  * place. */
 static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) {
@@ -142,12 +152,7 @@ static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) 
     tide_dataset_release(ds);
     return NULL;
   }
-  if (ds->spec != NULL && tide_spec_equal(ds->spec, spec)) {
-    tide_spec_unref(spec);
-  } else {
-    tide_spec_unref(ds->spec);
-    ds->spec = spec;
-  }
+  take_spec(ds, spec);
   if (!ds->loaded)
     ds->config = config;
   ds->loaded = true;
@@ -198,6 +203,13 @@ static bool data_version(const struct tide_dataset *ds, uint32_t *ret_version) {
   return sqlite3_file_control(ds->conn->db, ds->schema, SQLITE_FCNTL_DATA_VERSION, ret_version) == SQLITE_OK;
 }
 
+/* A column was added, by whomever, or the one that was is rolled back. */
+static void reload_spec(struct tide_dataset *ds, struct tide_err *err) {
+  struct tide_spec *spec = tide_catalog_spec(ds->conn->db, tide_dataset_names(ds), err);
+  if (spec != NULL)
+    take_spec(ds, spec);
+}
+
 static void reload(struct tide_dataset *ds, struct tide_err *err) {
   struct tide_config config;
   struct tide_names names = tide_dataset_names(ds);
@@ -222,6 +234,8 @@ static void reload(struct tide_dataset *ds, struct tide_err *err) {
   if (summary.segments_last > config.sealed_since)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: sealed_since in %s_config is %lld, below a segment's %lld",
                  ds->name, ds->name, (long long)config.sealed_since, (long long)summary.segments_last);
+  if (config.columns != (int64_t)ds->spec->ncolumns)
+    reload_spec(ds, err);
   check_options(ds->name, &config.options, ds->spec, err);
   ds->config = config;
 }

@@ -12,6 +12,7 @@
 #include "engine/txn.h"
 #include "model/spec.h"
 #include "store/catalog.h"
+#include "store/catalog_column.h"
 #include "store/catalog_partition.h"
 #include "store/catalog_segment.h"
 #include "store/tail.h"

@@ -27,6 +27,25 @@ static const struct type_facts type_facts[] = {
 };
 enum { TYPES = sizeof type_facts / sizeof *type_facts };
 
+int tide_column_set_default(struct tide_column *column, const struct tide_val *value, struct tide_err *err) {
+  column->dflt_value = *value;
+  if (value->type == TIDE_VAL_TEXT || value->type == TIDE_VAL_BLOB)
+    column->dflt_value.p = tide_copy_text(value->p, value->n, err);
+  return err->rc;
+}
+
+void tide_column_clear(struct tide_column *column) {
+  tide_free(column->name);
+  tide_free((void *)column->dflt_value.p);
+  *column = (struct tide_column){.partition_at = -1};
+}
+
+bool tide_column_equal(const struct tide_column *a, const struct tide_column *b) {
+  return strcmp(a->name, b->name) == 0 && a->type == b->type && a->not_null == b->not_null &&
+         a->partition_at == b->partition_at && a->dflt_value.type == b->dflt_value.type &&
+         tide_val_compare(&a->dflt_value, &b->dflt_value) == 0;
+}
+
 struct tide_spec *tide_spec_ref(struct tide_spec *spec) {
   spec->refs++;
   return spec;
@@ -36,7 +55,7 @@ void tide_spec_unref(struct tide_spec *spec) {
   if (spec == NULL || --spec->refs > 0)
     return;
   for (size_t i = 0; i < spec->ncolumns; i++)
-    tide_free(spec->columns[i].name);
+    tide_column_clear(&spec->columns[i]);
   tide_free(spec->columns);
   tide_free(spec->partition);
   tide_free(spec);
@@ -50,10 +69,7 @@ bool tide_spec_equal(const struct tide_spec *a, const struct tide_spec *b) {
   if (a->ncolumns != b->ncolumns || a->npartition != b->npartition)
     return false;
   for (size_t i = 0; i < a->ncolumns; i++) {
-    const struct tide_column *x = &a->columns[i];
-    const struct tide_column *y = &b->columns[i];
-    if (strcmp(x->name, y->name) != 0 || x->type != y->type || x->not_null != y->not_null ||
-        x->partition_at != y->partition_at)
+    if (!tide_column_equal(&a->columns[i], &b->columns[i]))
       return false;
   }
   return true;

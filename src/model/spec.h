@@ -30,12 +30,20 @@ struct tide_column {
   char *name;
   enum tide_type type;
   bool not_null;
-  int partition_at; /* its place in partition_by, from 0; -1: not a partition column */
+  int partition_at;           /* its place in partition_by, from 0; -1: not a partition column */
+  struct tide_val dflt_value; /* what rows read that were written before the column was added: its DEFAULT, of the
+                                 column's type, NULL without one; the bytes are the column's own */
 };
+
+/* Copies a value's bytes into an empty dflt_value. */
+int tide_column_set_default(struct tide_column *column, const struct tide_val *value, struct tide_err *err);
+void tide_column_clear(struct tide_column *column); /* frees what it owns */
+bool tide_column_equal(const struct tide_column *a, const struct tide_column *b);
 
 enum {
   TIDE_SPEC_COLUMNS_MAX = 1990, /* SQLite's 2,000 less the hidden ones */
-  TIDE_SPEC_PARTITION_MAX = 8   /* columns in partition_by */
+  TIDE_SPEC_PARTITION_MAX = 8,  /* columns in partition_by */
+  TIDE_SPEC_DEFAULT_MAX = 1024  /* bytes of a DEFAULT, which is decoded once for each row of a tail entry */
 };
 
 struct tide_spec {

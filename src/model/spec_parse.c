@@ -65,13 +65,20 @@ static void parse_type(struct tide_words *words, struct tide_column *column, str
                  (int)(end - start), start);
 }
 
-static void parse_constraints(struct tide_words *words, struct tide_column *column, struct tide_err *err) {
+/* dflt: takes a DEFAULT; NULL: a DEFAULT is refused. */
+static void parse_constraints(struct tide_words *words, struct tide_column *column, struct tide_literal *dflt,
+                              struct tide_err *err) {
+  const char *known = dflt != NULL ? "a type, NOT NULL or DEFAULT" : "a type or NOT NULL";
   while (words->word.kind != TIDE_WORD_END && !tide_err_is_set(err)) {
     const char *refused = refused_as(refused_constraints, &words->word);
-    if (refused != NULL) {
-      tide_err_set(err, SQLITE_ERROR, "%s is not supported: only NOT NULL is", refused);
+    if (dflt != NULL && tide_word_is(&words->word, "DEFAULT")) {
+      tide_words_advance(words);
+      tide_literal_take(words, dflt, err);
+    } else if (refused != NULL) {
+      tide_err_set(err, SQLITE_ERROR, "%s is not supported: only NOT NULL %s", refused,
+                   dflt != NULL ? "and DEFAULT are" : "is");
     } else if (!tide_word_is(&words->word, "NOT")) {
-      tide_word_unexpected(&words->word, "a type or NOT NULL", err);
+      tide_word_unexpected(&words->word, known, err);
     } else {
       tide_words_advance(words);
       if (!tide_word_is(&words->word, "NULL"))
@@ -96,7 +103,8 @@ static void check_name(const char *name, struct tide_err *err) {
   }
 }
 
-static int parse_column(struct tide_words *words, struct tide_column *ret_column, struct tide_err *err) {
+static int parse_column(struct tide_words *words, struct tide_column *ret_column, struct tide_literal *dflt,
+                        struct tide_err *err) {
   struct tide_column column = {.partition_at = -1};
   const char *refused = refused_as(refused_table_constraints, &words->word);
   if (refused != NULL)
@@ -112,7 +120,7 @@ static int parse_column(struct tide_words *words, struct tide_column *ret_column
   if (!tide_err_is_set(err)) {
     tide_words_advance(words);
     parse_type(words, &column, err);
-    parse_constraints(words, &column, err);
+    parse_constraints(words, &column, dflt, err);
     tide_err_prefix(err, "column \"%w\"", column.name);
   }
   if (tide_err_is_set(err))
@@ -122,9 +130,11 @@ static int parse_column(struct tide_words *words, struct tide_column *ret_column
   return err->rc;
 }
 
-int tide_spec_parse_column(const char *text, struct tide_column *ret_column, struct tide_err *err) {
+int tide_spec_parse_column(const char *text, struct tide_column *ret_column, struct tide_literal *ret_default,
+                           struct tide_err *err) {
   struct tide_words words = tide_words_of(text);
-  return parse_column(&words, ret_column, err);
+  *ret_default = (struct tide_literal){0};
+  return parse_column(&words, ret_column, ret_default, err);
 }
 
 /* ---- Options ---- */
@@ -263,7 +273,7 @@ static void parse_partition_by(struct tide_spec *spec, struct tide_words words, 
 static void add_column(struct parser *parser, struct tide_words *words, struct tide_err *err) {
   struct tide_spec *spec = parser->spec;
   struct tide_column column;
-  if (parse_column(words, &column, err) != 0)
+  if (parse_column(words, &column, NULL, err) != 0)
     return;
   void *columns = spec->columns;
   if (tide_spec_find(spec, column.name, strlen(column.name)) >= 0)

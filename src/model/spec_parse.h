@@ -2,6 +2,7 @@
 #ifndef TIDE_MODEL_SPEC_PARSE_H
 #define TIDE_MODEL_SPEC_PARSE_H
 
+#include "model/literal.h"
 #include "model/options.h"
 
 /* args: the argc arguments as SQLite hands them over, each a column ("ts TIMESTAMP_MS NOT NULL", "\"a b\" TEXT",
@@ -13,8 +14,10 @@
 struct tide_spec *tide_spec_parse(int argc, const char *const *args, struct tide_options *ret_options,
                                   struct tide_err *err);
 
-/* One column definition alone, as tidemark_add_column takes it. The caller frees ret_column->name. Returns 0 or the
- * code. */
-int tide_spec_parse_column(const char *text, struct tide_column *ret_column, struct tide_err *err);
+/* One column definition alone, as tidemark_add_column takes it ("trace TEXT", "n INTEGER NOT NULL DEFAULT 0"). The
+ * DEFAULT is a view into the text, size 0 when there is none; dflt_value is left NULL. The caller clears the column.
+ * Returns 0 or the code. */
+int tide_spec_parse_column(const char *text, struct tide_column *ret_column, struct tide_literal *ret_default,
+                           struct tide_err *err);
 
 #endif

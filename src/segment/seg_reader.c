@@ -90,8 +90,13 @@ size_t tide_segment_frame_rows(const struct tide_segment *segment, size_t frame)
 
 void tide_segment_zone(const struct tide_segment *segment, size_t column, struct tide_zone *ret_zone) {
   *ret_zone = (struct tide_zone){.types = 0xff};
-  if (column < segment->meta.ncolumns && segment->meta.zones[column].types != 0)
+  if (column >= segment->meta.ncolumns) {
+    const struct tide_val *value = &segment->spec->columns[column].dflt_value;
+    *ret_zone = (struct tide_zone){
+        .types = (uint8_t)(1u << value->type), .bounded = value->type != TIDE_VAL_NULL, .min = *value, .max = *value};
+  } else if (segment->meta.zones[column].types != 0) {
     *ret_zone = segment->meta.zones[column];
+  }
 }
 
 /* ---- bytes of chunks ---- */
@@ -191,12 +196,20 @@ int tide_segment_read_ingested(struct tide_segment *segment, size_t frame, struc
   return 0;
 }
 
-static int fill_null(struct tide_vec *vec, size_t rows, struct tide_err *err) {
+/* All rows of one value, whose bytes stay where they are. */
+static int fill(struct tide_vec *vec, size_t rows, const struct tide_val *value, struct tide_err *err) {
   if (tide_vec_reserve(vec, rows, err) != 0)
     return err->rc;
-  memset(vec->tag, TIDE_VAL_NULL, rows * sizeof *vec->tag);
-  memset(vec->num, 0, rows * sizeof *vec->num);
-  memset(vec->size, 0, rows * sizeof *vec->size);
+  int64_t num = value->type == TIDE_VAL_INT ? value->i : 0;
+  if (value->type == TIDE_VAL_REAL)
+    memcpy(&num, &value->r, sizeof num);
+  for (size_t i = 0; i < rows; i++) {
+    vec->tag[i] = value->type;
+    vec->num[i] = num;
+    vec->size[i] = (uint32_t)value->n;
+  }
+  if (value->type >= TIDE_VAL_TEXT)
+    vec->base = value->p;
   return 0;
 }
 
@@ -204,8 +217,11 @@ static int read_values(struct tide_segment *segment, size_t frame, size_t column
                        struct tide_err *err) {
   size_t rows = tide_segment_frame_rows(segment, frame), chunk = TIDE_SEGMENT_COLUMN_FIRST + column;
   const struct tide_format_meta *meta = &segment->meta;
-  if (column >= meta->ncolumns || meta->zones[column].types == 1u << TIDE_VAL_NULL)
-    return fill_null(vec, rows, err);
+  const struct tide_val null = tide_val_null();
+  if (column >= meta->ncolumns)
+    return fill(vec, rows, &segment->spec->columns[column].dflt_value, err);
+  if (meta->zones[column].types == 1u << TIDE_VAL_NULL)
+    return fill(vec, rows, &null, err);
   if (meta->entries[chunk].chunk_size == 0) {
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "the segment does not store the column");
     return err->rc;

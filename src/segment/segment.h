@@ -51,7 +51,7 @@ struct tide_chunk_source {
 struct tide_segment; /* opaque: an open segment and what it has cached */
 
 /* Parses meta (copied). Damage, or what contradicts itself, is SQLITE_CORRUPT_VTAB. A segment may have fewer columns
- * than the spec (columns added later read NULL). The spec must live as long. */
+ * than the spec (columns added later read their dflt_value). The spec must live as long. */
 struct tide_segment *tide_segment_open(const struct tide_spec *spec, const void *meta, size_t size,
                                        struct tide_chunk_source source, struct tide_err *err);
 void tide_segment_close(struct tide_segment *segment); /* NULL is fine */
@@ -65,8 +65,8 @@ int64_t tide_segment_last_since(const struct tide_segment *segment);
 size_t tide_segment_columns(const struct tide_segment *segment);
 uint64_t tide_segment_chunk_size(const struct tide_segment *segment, size_t column);
 
-/* The zone of a dataset column in the whole segment. Views live as long as the segment. Partition columns and columns
- * added later: types 0xff and not bounded (nothing known). */
+/* The zone of a dataset column in the whole segment. Views live as long as the segment and its spec. Partition columns:
+ * types 0xff and not bounded (nothing known). */
 void tide_segment_zone(const struct tide_segment *segment, size_t column, struct tide_zone *ret_zone);
 
 /* Rows of frame f: TIDE_SEGMENT_FRAME_ROWS in all but the last one. */

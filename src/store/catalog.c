@@ -4,11 +4,13 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "store/catalog_column.h"
 
 static const char *const create_sql[] = {
     "CREATE TABLE " TIDE_TABLE("config") "(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID",
     "CREATE TABLE " TIDE_TABLE("column") "(ordinal INTEGER PRIMARY KEY, name TEXT NOT NULL, type TEXT NOT NULL,"
-                                         " not_null INTEGER NOT NULL, partition_at INTEGER) STRICT",
+                                         " not_null INTEGER NOT NULL, partition_at INTEGER,"
+                                         " dflt_value ANY) STRICT",
     "CREATE TABLE " TIDE_TABLE(
         "partition") "(id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE,"
                      " written INTEGER NOT NULL DEFAULT 0, deleted INTEGER NOT NULL DEFAULT 0,"
@@ -29,24 +31,6 @@ static const char *const create_sql[] = {
                 " first_since INTEGER NOT NULL, rows INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
     NULL};
 
-static void create_columns(sqlite3 *db, struct tide_names names, const struct tide_spec *spec, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("column") " VALUES(?1, ?2, ?3, ?4, ?5)",
-                                         names.schema, names.dataset);
-  for (size_t i = 0; i < spec->ncolumns && !tide_err_is_set(err); i++) {
-    const struct tide_column *column = &spec->columns[i];
-    sqlite3_bind_int64(stmt, 1, (int64_t)i);
-    sqlite3_bind_text(stmt, 2, column->name, -1, SQLITE_STATIC);
-    sqlite3_bind_text(stmt, 3, tide_spec_type_name(column->type), -1, SQLITE_STATIC);
-    sqlite3_bind_int(stmt, 4, column->not_null);
-    if (column->partition_at >= 0)
-      sqlite3_bind_int(stmt, 5, column->partition_at);
-    else
-      sqlite3_bind_null(stmt, 5);
-    tide_stmt_run(stmt, err);
-  }
-  sqlite3_finalize(stmt);
-}
-
 static void create_options(sqlite3 *db, struct tide_names names, struct tide_options options, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("config") "(key, value) VALUES(?1, ?2)",
                                          names.schema, names.dataset);
@@ -65,10 +49,10 @@ void tide_catalog_create(sqlite3 *db, struct tide_names names, const struct tide
   tide_stmt_exec(
       db, err,
       "INSERT INTO " TIDE_TABLE("config") "(key, value) VALUES('format', %d), ('log_id', %Q), ('sealed_since', 0),"
-                                          " ('next_chunk', 1), ('seals', 0)",
-      names.schema, names.dataset, TIDE_CATALOG_FORMAT, log_id);
+                                          " ('next_chunk', 1), ('seals', 0), ('columns', %d)",
+      names.schema, names.dataset, TIDE_CATALOG_FORMAT, log_id, (int)spec->ncolumns);
   create_options(db, names, *options, err);
-  create_columns(db, names, spec, err);
+  tide_catalog_columns_create(db, names, spec, err);
 }
 
 void tide_catalog_drop(sqlite3 *db, struct tide_names names, struct tide_err *err) {
@@ -103,13 +87,14 @@ static bool set_config_key(struct config_key *keys, size_t nkeys, const char *na
 }
 
 /* Each key's place in the config, which a value that cannot be marks as not read yet. */
-enum { COUNTER_KEYS = 4, CONFIG_KEYS = COUNTER_KEYS + TIDE_OPTIONS };
+enum { COUNTER_KEYS = 5, CONFIG_KEYS = COUNTER_KEYS + TIDE_OPTIONS };
 
 static void list_config_keys(struct tide_config *config, struct config_key keys[CONFIG_KEYS]) {
   const struct config_key counters[COUNTER_KEYS] = {{"format", &config->format, 1, INT32_MAX},
                                                     {"sealed_since", &config->sealed_since, 0, INT64_MAX},
                                                     {"next_chunk", &config->next_chunk, 1, TIDE_CATALOG_COUNT_MAX},
-                                                    {"seals", &config->seals, 0, TIDE_CATALOG_COUNT_MAX}};
+                                                    {"seals", &config->seals, 0, TIDE_CATALOG_COUNT_MAX},
+                                                    {"columns", &config->columns, 1, TIDE_SPEC_COLUMNS_MAX}};
   memcpy(keys, counters, sizeof counters);
   for (int i = 0; i < TIDE_OPTIONS; i++) {
     const struct tide_option_facts *facts = &tide_options_facts[i];
@@ -207,78 +192,6 @@ void tide_catalog_store_option(sqlite3 *db, struct tide_names names, struct tide
 
 bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err) {
   return tide_stmt_int(db, 0, err, "SELECT encoding <> 'UTF-8' FROM pragma_encoding") != 0;
-}
-
-/* ---- spec ---- */
-
-static void read_column(sqlite3_stmt *stmt, struct tide_spec *spec, size_t *cap, const char *dataset,
-                        struct tide_err *err) {
-  void *columns = spec->columns;
-  if (tide_grow(&columns, cap, spec->ncolumns + 1, sizeof *spec->columns, err) != 0)
-    return;
-  spec->columns = columns;
-  struct tide_column column = {.partition_at = -1};
-  const char *name = tide_stmt_text(stmt, 0, NULL, err);
-  const char *type = tide_stmt_text(stmt, 1, NULL, err);
-  if (name == NULL || type == NULL || !tide_spec_type_of(type, strlen(type), &column.type)) {
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column row %d is not a column", dataset, dataset,
-                 (int)spec->ncolumns);
-    return;
-  }
-  column.not_null = sqlite3_column_int(stmt, 2) != 0;
-  if (sqlite3_column_type(stmt, 3) != SQLITE_NULL) {
-    column.partition_at = sqlite3_column_int(stmt, 3);
-    spec->npartition++;
-  }
-  column.name = tide_copy_string(name, err);
-  if (column.name != NULL)
-    spec->columns[spec->ncolumns++] = column;
-}
-
-static void place_partition_columns(struct tide_spec *spec, const char *dataset, struct tide_err *err) {
-  if (spec->npartition > TIDE_SPEC_PARTITION_MAX) {
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column has more than %d partition columns", dataset, dataset,
-                 TIDE_SPEC_PARTITION_MAX);
-    return;
-  }
-  spec->partition = tide_alloc_zero(spec->npartition, sizeof *spec->partition, err);
-  if (spec->partition == NULL)
-    return;
-  size_t placed = 0;
-  for (size_t at = 0; at < spec->npartition; at++) {
-    for (size_t i = 0; i < spec->ncolumns; i++) {
-      if (spec->columns[i].partition_at == (int)at) {
-        spec->partition[at] = i;
-        placed++;
-      }
-    }
-  }
-  if (placed != spec->npartition)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column names the partition columns twice or not at all",
-                 dataset, dataset);
-}
-
-struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  struct tide_spec *spec = tide_err_is_set(err) ? NULL : tide_alloc_zero(1, sizeof *spec, err);
-  if (spec == NULL)
-    return NULL;
-  spec->refs = 1;
-  size_t cap = 0;
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err, "SELECT name, type, not_null, partition_at FROM " TIDE_TABLE("column") " ORDER BY ordinal LIMIT %d",
-      names.schema, names.dataset, TIDE_SPEC_COLUMNS_MAX);
-  while (tide_stmt_row(stmt, err))
-    read_column(stmt, spec, &cap, names.dataset, err);
-  sqlite3_finalize(stmt);
-  if (!tide_err_is_set(err) && spec->ncolumns == 0)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column is empty", names.dataset, names.dataset);
-  if (!tide_err_is_set(err))
-    place_partition_columns(spec, names.dataset, err);
-  if (tide_err_is_set(err)) {
-    tide_spec_unref(spec);
-    return NULL;
-  }
-  return spec;
 }
 
 /* ---- the connection's transaction ---- */

@@ -6,8 +6,11 @@
  *                                             next_chunk   the lowest chunk id never given
  *                                             seals        how often the tail was sealed: tells caches that it changed
  *                                                          in front
+ *                                             columns      how many _column has: tells caches of one that was added
  *                                             and the options by their names (model/options.h)
- *   _column(ordinal INTEGER PRIMARY KEY, name TEXT, type TEXT, not_null INTEGER, partition_at INTEGER)
+ *   _column(ordinal INTEGER PRIMARY KEY, name TEXT, type TEXT, not_null INTEGER, partition_at INTEGER, dflt_value)
+ *                                             dflt_value: what rows read whose segment or tail entry was written with
+ *                                             fewer columns
  *   _partition(id INTEGER PRIMARY KEY, name TEXT UNIQUE, written, deleted, pruned, pruned_upto, last_since)
  *                                             written: rows that ever left the tail; deleted: rows DELETE took, in the
  *                                             tail too; pruned: rows retention took that were not deleted before, in
@@ -55,6 +58,7 @@ struct tide_config {
   int64_t sealed_since;
   int64_t next_chunk;
   int64_t seals;
+  int64_t columns;
   struct tide_options options;
 };
 
@@ -91,9 +95,6 @@ void tide_catalog_store_option(sqlite3 *db, struct tide_names names, struct tide
 /* Whether the connection's databases are UTF-16: SQLite then orders text by those units, and our order of bytes says
  * nothing of it. */
 bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err);
-
-/* The spec as stored. One reference; NULL on failure. */
-struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* Makes changes() say n again after our own statements: SQLite has no other way than to change n rows. */
 void tide_catalog_restore_changes(sqlite3 *db, struct tide_names names, int64_t n, struct tide_err *err);

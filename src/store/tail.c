@@ -127,12 +127,13 @@ struct run_shape {
   uint64_t columns;
 };
 
+/* Columns behind those stored were added later. */
 static void decode_row(struct tide_rd *rd, const struct tide_spec *spec, uint64_t columns, struct tide_val *values) {
   size_t stored = 0;
   for (size_t i = 0; i < spec->ncolumns; i++) {
-    if (spec->columns[i].partition_at >= 0 || stored >= columns)
+    if (spec->columns[i].partition_at >= 0)
       continue;
-    values[i] = read_value(rd);
+    values[i] = stored < columns ? read_value(rd) : spec->columns[i].dflt_value;
     stored++;
   }
 }

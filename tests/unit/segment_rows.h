@@ -14,11 +14,15 @@
 enum { ANY, INTEGER, REAL, TEXT, BLOB, PART, EMPTY, COLUMNS };
 
 static struct tide_column columns[COLUMNS + 2] = {
-    {(char *)"any", TIDE_TYPE_ANY, false, -1},     {(char *)"i", TIDE_TYPE_INTEGER, false, -1},
-    {(char *)"r", TIDE_TYPE_REAL, false, -1},      {(char *)"t", TIDE_TYPE_TEXT, false, -1},
-    {(char *)"b", TIDE_TYPE_BLOB, false, -1},      {(char *)"part", TIDE_TYPE_TEXT, true, 0},
-    {(char *)"empty", TIDE_TYPE_ANY, false, -1},   {(char *)"later", TIDE_TYPE_ANY, false, -1},
-    {(char *)"last", TIDE_TYPE_INTEGER, false, -1}};
+    {.name = (char *)"any", .type = TIDE_TYPE_ANY, .partition_at = -1},
+    {.name = (char *)"i", .type = TIDE_TYPE_INTEGER, .partition_at = -1},
+    {.name = (char *)"r", .type = TIDE_TYPE_REAL, .partition_at = -1},
+    {.name = (char *)"t", .type = TIDE_TYPE_TEXT, .partition_at = -1},
+    {.name = (char *)"b", .type = TIDE_TYPE_BLOB, .partition_at = -1},
+    {.name = (char *)"part", .type = TIDE_TYPE_TEXT, .not_null = true, .partition_at = 0},
+    {.name = (char *)"empty", .type = TIDE_TYPE_ANY, .partition_at = -1},
+    {.name = (char *)"later", .type = TIDE_TYPE_ANY, .partition_at = -1},
+    {.name = (char *)"last", .type = TIDE_TYPE_INTEGER, .partition_at = -1}};
 static const struct tide_spec spec = {.refs = 1, .ncolumns = COLUMNS, .columns = columns};
 
 static inline struct tide_val random_value(uint8_t type) {

@@ -8,11 +8,13 @@
 /* source is the partition column; batches do not hold it. */
 enum { TS, SOURCE, LEVEL, VALUE, ATTRS, ANYTHING, SELECT, COLUMNS };
 
-static struct tide_column columns[COLUMNS] = {
-    {"ts", TIDE_TYPE_TIMESTAMP_MS, false, -1}, {"source", TIDE_TYPE_TEXT, false, 0},
-    {"level", TIDE_TYPE_TEXT, false, -1},      {"va\"lue", TIDE_TYPE_REAL, false, -1},
-    {"attrs", TIDE_TYPE_JSON, false, -1},      {"any", TIDE_TYPE_ANY, false, -1},
-    {"select", TIDE_TYPE_INTEGER, false, -1}};
+static struct tide_column columns[COLUMNS] = {{.name = "ts", .type = TIDE_TYPE_TIMESTAMP_MS, .partition_at = -1},
+                                              {.name = "source", .type = TIDE_TYPE_TEXT, .partition_at = 0},
+                                              {.name = "level", .type = TIDE_TYPE_TEXT, .partition_at = -1},
+                                              {.name = "va\"lue", .type = TIDE_TYPE_REAL, .partition_at = -1},
+                                              {.name = "attrs", .type = TIDE_TYPE_JSON, .partition_at = -1},
+                                              {.name = "any", .type = TIDE_TYPE_ANY, .partition_at = -1},
+                                              {.name = "select", .type = TIDE_TYPE_INTEGER, .partition_at = -1}};
 static size_t partition[] = {SOURCE};
 static const struct tide_spec spec = {
     .refs = 1, .ncolumns = COLUMNS, .columns = columns, .npartition = 1, .partition = partition};

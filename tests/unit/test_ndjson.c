@@ -15,10 +15,14 @@
 enum { ID, SOURCE, VALUE, BODY, ATTRS, DATA, OK, ANYTHING, COLUMNS };
 
 static struct tide_column columns[COLUMNS] = {
-    {"id", TIDE_TYPE_TIMESTAMP_MS, true, -1}, {"source", TIDE_TYPE_TEXT, false, 0},
-    {"value", TIDE_TYPE_REAL, false, -1},     {"body", TIDE_TYPE_TEXT, false, -1},
-    {"attrs", TIDE_TYPE_JSON, false, -1},     {"data", TIDE_TYPE_BLOB, false, -1},
-    {"ok", TIDE_TYPE_BOOLEAN, false, -1},     {"any \"x\"", TIDE_TYPE_ANY, false, -1}};
+    {.name = "id", .type = TIDE_TYPE_TIMESTAMP_MS, .not_null = true, .partition_at = -1},
+    {.name = "source", .type = TIDE_TYPE_TEXT, .partition_at = 0},
+    {.name = "value", .type = TIDE_TYPE_REAL, .partition_at = -1},
+    {.name = "body", .type = TIDE_TYPE_TEXT, .partition_at = -1},
+    {.name = "attrs", .type = TIDE_TYPE_JSON, .partition_at = -1},
+    {.name = "data", .type = TIDE_TYPE_BLOB, .partition_at = -1},
+    {.name = "ok", .type = TIDE_TYPE_BOOLEAN, .partition_at = -1},
+    {.name = "any \"x\"", .type = TIDE_TYPE_ANY, .partition_at = -1}};
 static size_t partition[] = {SOURCE};
 static const struct tide_spec spec = {
     .refs = 1, .ncolumns = COLUMNS, .columns = columns, .npartition = 1, .partition = partition};

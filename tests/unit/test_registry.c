@@ -5,9 +5,9 @@
 #include "sink/registry.h"
 #include "unit.h"
 
-static struct tide_column columns[] = {{"ts", TIDE_TYPE_TIMESTAMP_MS, false, -1},
-                                       {"source", TIDE_TYPE_TEXT, false, 0},
-                                       {"a \"b\"", TIDE_TYPE_TEXT, false, -1}};
+static struct tide_column columns[] = {{.name = "ts", .type = TIDE_TYPE_TIMESTAMP_MS, .partition_at = -1},
+                                       {.name = "source", .type = TIDE_TYPE_TEXT, .partition_at = 0},
+                                       {.name = "a \"b\"", .type = TIDE_TYPE_TEXT, .partition_at = -1}};
 static size_t partition[] = {1};
 static const struct tide_spec spec = {
     .refs = 1, .ncolumns = 3, .columns = columns, .npartition = 1, .partition = partition};

@@ -77,7 +77,7 @@ START_TEST(columns_without_values_have_no_chunk) {
 }
 END_TEST
 
-START_TEST(columns_added_later_read_null) {
+START_TEST(columns_added_later_read_their_default) {
   struct tide_err err = {0};
   struct tide_spec wider = spec;
   wider.ncolumns = COLUMNS + 2;
@@ -87,13 +87,22 @@ START_TEST(columns_added_later_read_null) {
   struct tide_segment *segment =
       tide_segment_open(&wider, out.meta.data, out.meta.len, (struct tide_chunk_source){read_store, &store}, &err);
   tide_batch_init(&back, COLUMNS + 2, &err);
+  columns[COLUMNS].dflt_value = tide_val_text("then", 4);
+  tide_segment_read_column(segment, 0, COLUMNS, &back, &err);
   tide_segment_read_column(segment, 0, COLUMNS + 1, &back, &err);
   assert_ok(err);
-  for (size_t row = 0; row < 100; row++)
+  for (size_t row = 0; row < 100; row++) {
+    const struct tide_val value = tide_vec_get(&back.columns[COLUMNS], row);
+    ck_assert_int_eq(tide_val_compare(&value, &columns[COLUMNS].dflt_value), 0);
     ck_assert_uint_eq(back.columns[COLUMNS + 1].tag[row], TIDE_VAL_NULL);
+  }
   struct tide_zone zone;
+  tide_segment_zone(segment, COLUMNS, &zone);
+  ck_assert(zone.types == 1 << TIDE_VAL_TEXT && zone.bounded);
+  ck_assert_int_eq(tide_val_compare(&zone.min, &columns[COLUMNS].dflt_value), 0);
+  ck_assert_int_eq(tide_val_compare(&zone.max, &columns[COLUMNS].dflt_value), 0);
   tide_segment_zone(segment, COLUMNS + 1, &zone);
-  ck_assert(zone.types == 0xff && !zone.bounded);
+  ck_assert(zone.types == 1 << TIDE_VAL_NULL && !zone.bounded);
   tide_segment_zone(segment, PART, &zone);
   ck_assert(zone.types == 0xff && !zone.bounded);
   tide_batch_clear(&back);
@@ -252,7 +261,7 @@ END_TEST
 
 START_TEST(a_segment_by_hand) {
   /* Row 7, written at 0, one integer column with 5. */
-  static struct tide_column one[] = {{(char *)"x", TIDE_TYPE_INTEGER, false, -1}};
+  static struct tide_column one[] = {{.name = (char *)"x", .type = TIDE_TYPE_INTEGER, .partition_at = -1}};
   static const struct tide_spec narrow = {.refs = 1, .ncolumns = 1, .columns = one};
   static const unsigned char frames[3][4] = {
       {0, 1, 0, 14}, {0, 1, 0, 0}, {0, 1, 0, 10}}; /* stored, all INT, constant */
@@ -329,7 +338,7 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {rows_of_all_types_come_back,          equal_rows_give_equal_bytes,
                                 a_read_touches_only_what_it_needs,    columns_without_values_have_no_chunk,
-                                columns_added_later_read_null,        seek_finds_the_frame_of_the_next_row,
+                                columns_added_later_read_their_default,        seek_finds_the_frame_of_the_next_row,
                                 since_reaches_the_ends_of_integers,   zones_hold_types_and_bounds,
                                 long_bounds_are_cut_and_raised,       a_segment_by_hand,
                                 every_failed_allocation_is_no_memory, NULL};

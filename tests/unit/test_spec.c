@@ -258,20 +258,58 @@ END_TEST
 START_TEST(one_column_alone) {
   struct tide_err err = {0};
   struct tide_column column;
-  ck_assert_int_eq(tide_spec_parse_column("\"trace id\" TEXT NOT NULL", &column, &err), 0);
+  struct tide_literal literal;
+  ck_assert_int_eq(tide_spec_parse_column("\"trace id\" TEXT NOT NULL", &column, &literal, &err), 0);
   ck_assert_str_eq(column.name, "trace id");
   ck_assert_int_eq(column.type, TIDE_TYPE_TEXT);
   ck_assert(column.not_null);
   ck_assert_int_eq(column.partition_at, -1);
-  tide_free(column.name);
-  ck_assert_int_eq(tide_spec_parse_column("x TEXT DEFAULT 'a'", &column, &err), SQLITE_ERROR);
-  ck_assert_str_eq(err.msg, "column \"x\": DEFAULT is not supported: only NOT NULL is");
+  ck_assert_uint_eq(literal.size, 0);
+  tide_column_clear(&column);
+  ck_assert_int_eq(tide_spec_parse_column("x TEXT CHECK (x > 1)", &column, &literal, &err), SQLITE_ERROR);
+  ck_assert_str_eq(err.msg, "column \"x\": CHECK is not supported: only NOT NULL and DEFAULT are");
   tide_err_clear(&err);
-  ck_assert_int_eq(tide_spec_parse_column("", &column, &err), SQLITE_ERROR);
+  ck_assert_int_eq(tide_spec_parse_column("", &column, &literal, &err), SQLITE_ERROR);
   ck_assert_str_eq(err.msg, "expected a column's name, found the end");
   tide_err_clear(&err);
-  ck_assert_int_eq(tide_spec_parse_column("a TEXT, b TEXT", &column, &err), SQLITE_ERROR);
-  ck_assert_str_eq(err.msg, "column \"a\": unexpected \",\": expected a type or NOT NULL");
+  ck_assert_int_eq(tide_spec_parse_column("a TEXT, b TEXT", &column, &literal, &err), SQLITE_ERROR);
+  ck_assert_str_eq(err.msg, "column \"a\": unexpected \",\": expected a type, NOT NULL or DEFAULT");
+}
+END_TEST
+
+START_TEST(a_default_is_one_constant) {
+  static const char *const constants[] = {"1",    "-1",      "+2.5",  "1.",    ".5",  "1e3",  "1.5E-3", "0x1F",
+                                          "-0x1", "'it''s'", "x'00'", "X'aF'", "x''", "NULL", "true",   "FALSE"};
+  for (size_t i = 0; i < sizeof constants / sizeof *constants; i++) {
+    struct tide_err err = {0};
+    struct tide_column column;
+    struct tide_literal literal;
+    char text[100];
+    sqlite3_snprintf((int)sizeof text, text, "x DEFAULT %s/**/NOT NULL", constants[i]);
+    ck_assert_msg(tide_spec_parse_column(text, &column, &literal, &err) == 0, "%s: %s", text, err.msg);
+    ck_assert_uint_eq(literal.size, strlen(constants[i]));
+    ck_assert(strncmp(literal.at, constants[i], literal.size) == 0);
+    ck_assert(column.not_null);
+    tide_column_clear(&column);
+  }
+}
+END_TEST
+
+START_TEST(what_is_no_constant_is_no_default) {
+  static const char *const others[] = {"",      "(1)",    "random()", "CURRENT_TIMESTAMP",
+                                       "1+1",   "1a",     "1.2.3",    "- 1",
+                                       "\"a\"", "'a",     "x'0'",     "x'0g'",
+                                       "1, 2",  "'a'||b", "-",        ".",
+                                       "0x",    "'a'b"};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    struct tide_err err = {0};
+    struct tide_column column;
+    struct tide_literal literal;
+    char text[100];
+    sqlite3_snprintf((int)sizeof text, text, "x DEFAULT %s", others[i]);
+    ck_assert_msg(tide_spec_parse_column(text, &column, &literal, &err) == SQLITE_ERROR, "%s", text);
+    ck_assert_msg(strstr(err.msg, "column \"x\": ") == err.msg, "%s: %s", text, err.msg);
+  }
 }
 END_TEST
 
@@ -351,6 +389,8 @@ int main(void) {
                                 bad_partition_by_is_refused,
                                 columns_have_a_limit,
                                 one_column_alone,
+                                a_default_is_one_constant,
+                                what_is_no_constant_is_no_default,
                                 types_by_name,
                                 last_reference_frees,
                                 parsing_gives_all_back_when_memory_is_short,

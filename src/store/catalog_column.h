@@ -1,0 +1,28 @@
+/* The shadow table _column (store/catalog.h draws it): the dataset's spec as the file has it. */
+#ifndef TIDE_STORE_CATALOG_COLUMN_H
+#define TIDE_STORE_CATALOG_COLUMN_H
+
+#include "base/sqlite.h"
+#include "model/literal.h"
+#include "model/spec.h"
+#include "store/names.h"
+
+/* Fills the table of a new dataset. */
+void tide_catalog_columns_create(sqlite3 *db, struct tide_names names, const struct tide_spec *spec,
+                                 struct tide_err *err);
+
+/* Adds a column behind `ordinal` others, and tells the config. */
+void tide_catalog_column_add(sqlite3 *db, struct tide_names names, size_t ordinal, const struct tide_column *column,
+                             struct tide_err *err);
+
+/* The spec as stored. One reference; NULL on failure, SQLITE_CORRUPT_VTAB for what is no spec. */
+struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, struct tide_err *err);
+
+/* What a constant of DDL says, as SQLite reads it. The caller frees it with sqlite3_value_free; NULL on failure. */
+sqlite3_value *tide_catalog_literal(sqlite3 *db, const struct tide_literal *literal, struct tide_err *err);
+
+/* Makes every connection, this one too, declare the schema's virtual tables anew at its next statement. A write
+ * transaction is open; a rollback makes this connection look once more. */
+void tide_catalog_redeclare(sqlite3 *db, const char *schema, struct tide_err *err);
+
+#endif
