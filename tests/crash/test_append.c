@@ -7,7 +7,7 @@
 static const char *journal, *synchronous;
 static char work[256];
 
-enum { TRANSACTIONS = 6 };
+enum { TRANSACTIONS = 6, COLUMN_AFTER = 3 }; /* then a column is added */
 
 static void make_database(void) {
   static const char *const suffixes[] = {"", "-wal", "-shm", "-journal"};
@@ -32,7 +32,7 @@ static int size_of(int t) {
 static void append(sqlite3 *db, const char *tag, int rows) {
   db_exec(db,
           "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < %d)"
-          " INSERT INTO logs SELECT iif(n %% 4, 'web', 'db'), n, '%s' FROM c",
+          " INSERT INTO logs(source, n, body) SELECT iif(n %% 4, 'web', 'db'), n, '%s' FROM c",
           rows, tag);
 }
 
@@ -59,6 +59,8 @@ static void append_transactions(void) {
       db_exec(db, "SELECT tidemark_flush('logs')");
     if (t % 2 == 0 || t == TRANSACTIONS - 1)
       db_exec(db, "SELECT tidemark_compact('logs')");
+    if (t == COLUMN_AFTER)
+      db_exec(db, "SELECT tidemark_add_column('logs', 'x TEXT DEFAULT ''then''')");
   }
   db_close(db);
 }
@@ -79,6 +81,15 @@ static int whole_transactions(sqlite3 *db) {
   return found;
 }
 
+/* The column is there as a whole or not at all, and not without what was committed before it. */
+static void check_column(sqlite3 *db, int found) {
+  const bool there = db_int(db, "SELECT count(*) FROM pragma_table_info('logs') WHERE name = 'x'") == 1;
+  ck_assert_msg(there ? found >= COLUMN_AFTER : found <= COLUMN_AFTER, "transactions 1 to %d, and %s column", found,
+                there ? "a" : "no");
+  if (there)
+    assert_int(db, 0, "SELECT count(*) FROM logs WHERE x IS NOT iif(body > 't%d', NULL, 'then')", COLUMN_AFTER);
+}
+
 static void check(enum crash_how how) {
   sqlite3 *db = db_open(work, NULL);
   const bool durable = how == CRASH_KILL || (strcmp(journal, "wal") == 0 && strcmp(synchronous, "full") == 0);
@@ -88,6 +99,7 @@ static void check(enum crash_how how) {
   ck_assert_msg(found == crash.shared->commits || found == crash.shared->commits + 1 ||
                     (!durable && found < crash.shared->commits),
                 "%d transactions are there, %d had committed", found, crash.shared->commits);
+  check_column(db, found);
   assert_int(db, 0,
              "SELECT count(*) FROM (SELECT n, lag(n, 1, 0) OVER (PARTITION BY body ORDER BY since) AS before FROM logs)"
              " WHERE n <> before + 1");

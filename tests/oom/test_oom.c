@@ -105,6 +105,10 @@ static const struct statement statements[] = {
     {"SELECT tidemark_export('a', 'now')", 0},
     {"SELECT tidemark_rewind('b', 'logs', 'source=s0', 0, 'test')", 0}, /* the answer may fail when all is done */
     {"SELECT tidemark_set('logs', 'retention_rows', 5)", 0},
+    {"SELECT tidemark_add_column('logs', 'y TEXT DEFAULT ''then''')", 1},
+    {"BEGIN; INSERT INTO logs VALUES('s0', 1, 'one'); SELECT tidemark_add_column('logs', 'y NOT NULL DEFAULT x''00''');"
+     " INSERT INTO logs VALUES('s0', 1, 'one', 2); COMMIT",
+     1},
     {"BEGIN; UPDATE tidemark_sink SET hold_rows = 9; SELECT tidemark_set('logs', 'retention_rows', 5); SELECT"
      " tidemark_prune('logs'); INSERT INTO logs VALUES('s1', 3, 'three'); SELECT tidemark_prune('logs'); COMMIT",
      1},
