@@ -286,6 +286,19 @@ void check_sums(struct world *world) {
   }
 }
 
+void check_added(struct world *world) {
+  const struct model *model = &world->model;
+  if (ask(world, "SELECT count(*) FROM pragma_table_info('%s') WHERE name LIKE 'added%%'", model->dataset) !=
+      model->added)
+    fail(world, "%d columns were added, others are there", model->added);
+  for (int i = 0; i < model->added; i++) {
+    if (ask(world, "SELECT count(*) FROM %s WHERE added%d IS NOT iif(since <= %lld, 'then', NULL)", model->dataset, i,
+            (long long)model->added_at[i]) != 0)
+      fail(world, "the column added%d is not 'then' up to row %lld and NULL behind it", i,
+           (long long)model->added_at[i]);
+  }
+}
+
 /* ---- all of it ---- */
 
 void check_damage(struct world *world) {

@@ -7,6 +7,7 @@
 /* ---- checks.c ---- */
 
 void check_rows(struct world *world);
+void check_added(struct world *world); /* columns that came later */
 void check_stat(struct world *world);
 void check_segments(struct world *world);
 void check_lag(struct world *world);

@@ -50,6 +50,8 @@ static void step_of_upkeep(struct world *world) {
     step_maintain(world);
   else if (dice < 8)
     step_prune_under_cursor(world);
+  else if (one_in(6))
+    step_add_column(world);
   else
     step_options(world);
 }
@@ -136,6 +138,7 @@ static void step_interrupted(struct world *world) {
 
 static void check_all(struct world *world) {
   check_rows(world);
+  check_added(world);
   check_stat(world);
   check_segments(world);
   check_lag(world);

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PARTS = 4, SINKS = 5, NONE = -1 };
+enum { PARTS = 4, SINKS = 5, ADDED = 4, NONE = -1 };
 
 /* ---- rows ---- */
 
@@ -102,6 +102,8 @@ struct model {
   struct sink sinks[SINKS];
   struct batch batches[SINKS][PARTS];
   struct options options;
+  int added;               /* columns added0, added1 ... that came later */
+  int64_t added_at[ADDED]; /* the newest row then: those up to it read the column's DEFAULT, the others are NULL */
   bool lost[SINKS][PARTS]; /* rows went that no gap tells of: the sink was not registered and has no log there, or
                               started later */
 };

@@ -89,6 +89,14 @@ void step_noise(struct world *world) {
     fail(world, "it gives %d (%s)", rc, sqlite3_errmsg(world->dbs[world->acting]));
 }
 
+void step_add_column(struct world *world) {
+  struct model *model = &world->model;
+  if (model->added == ADDED || !one_in(4))
+    return;
+  must(world, "SELECT tidemark_add_column('%s', 'added%d TEXT DEFAULT ''then''')", model->dataset, model->added);
+  model->added_at[model->added++] = model_newest(model);
+}
+
 static void set_option(struct world *world, const char *option, const char *value) {
   must(world, "SELECT tidemark_set('%s', '%s', %s)", world->model.dataset, option, value);
 }

@@ -68,5 +68,6 @@ void step_maintain(struct world *world);
 void step_noise(struct world *world);              /* something happens to the other dataset */
 void step_upkeep_interrupted(struct world *world); /* within a transaction */
 void step_options(struct world *world);
+void step_add_column(struct world *world);
 
 #endif
