@@ -23,6 +23,10 @@ void tide_stmt_run(sqlite3_stmt *stmt, struct tide_err *err);
 /* Prepares, runs and finalizes a statement without parameters; rows are passed over. */
 void tide_stmt_exec(sqlite3 *db, struct tide_err *err, const char *format, ...);
 
+/* Finalizes a statement that was kept, unless its host has: some finalize whatever they find open before they close.
+ * NULL is fine. */
+void tide_stmt_release(sqlite3 *db, sqlite3_stmt *stmt);
+
 /* The first column of the first row as an integer; fallback when there is no row or it is NULL. */
 int64_t tide_stmt_int(sqlite3 *db, int64_t fallback, struct tide_err *err, const char *format, ...);
 

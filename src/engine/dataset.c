@@ -47,7 +47,7 @@ static void unlist(struct tide_dataset *ds) {
 static void destroy(struct tide_dataset *ds) {
   if (ds->listed)
     unlist(ds);
-  tide_txn_drop(&ds->txn);
+  tide_txn_drop(ds);
   tide_tail_index_clear(&ds->tail);
   tide_spec_unref(ds->spec);
   tide_free(ds->schema);
@@ -179,7 +179,7 @@ struct tide_dataset *tide_dataset_current(struct tide_dataset *ds, struct tide_e
 static void leave(struct tide_dataset *ds) {
   if (ds->listed)
     unlist(ds);
-  tide_txn_drop(&ds->txn);
+  tide_txn_drop(ds);
   ds->gone = true;
 }
 

@@ -134,7 +134,7 @@ void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err
   add(ds, since, err);
   erase->busy = false;
   if (erase->dropped)
-    tide_erase_drop(erase);
+    tide_erase_drop(erase, ds->conn->db);
 }
 
 void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err) {
@@ -151,13 +151,13 @@ void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err) {
   }
 }
 
-void tide_erase_drop(struct tide_erase *erase) {
+void tide_erase_drop(struct tide_erase *erase, sqlite3 *db) {
   if (erase->busy) {
     erase->dropped = true;
     return;
   }
-  sqlite3_finalize(erase->add_stmt);
-  sqlite3_finalize(erase->guard_stmt);
+  tide_stmt_release(db, erase->add_stmt);
+  tide_stmt_release(db, erase->guard_stmt);
   forget_frames(erase);
   tide_free(erase->frames);
   *erase = (struct tide_erase){.epoch = -1};

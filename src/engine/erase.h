@@ -47,6 +47,6 @@ void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err
 void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err);
 
 /* Forgets everything, statements too. */
-void tide_erase_drop(struct tide_erase *erase);
+void tide_erase_drop(struct tide_erase *erase, sqlite3 *db);
 
 #endif

@@ -180,7 +180,7 @@ void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err) {
     tide_seal_due(ds, ds->txn.first_since, err);
   restore_changes(ds, changes, err);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
-  tide_erase_drop(&ds->txn.erase);
+  tide_erase_drop(&ds->txn.erase, ds->conn->db);
 }
 
 /* ---- rows ---- */
@@ -253,11 +253,11 @@ void tide_txn_begin(struct tide_dataset *ds) {
 
 void tide_txn_committed(struct tide_dataset *ds) {
   tide_dataset_committed(ds);
-  tide_txn_drop(&ds->txn);
+  tide_txn_drop(ds);
 }
 
 void tide_txn_rolled_back(struct tide_dataset *ds) {
-  tide_txn_drop(&ds->txn);
+  tide_txn_drop(ds);
   tide_dataset_forget(ds);
 }
 
@@ -270,10 +270,11 @@ void tide_txn_rolled_back_to(struct tide_dataset *ds) {
   ds->txn.alone = alone;
 }
 
-void tide_txn_drop(struct tide_txn *txn) {
+void tide_txn_drop(struct tide_dataset *ds) {
+  struct tide_txn *txn = &ds->txn;
   free_runs(txn);
   tide_buf_clear(&txn->key);
-  tide_erase_drop(&txn->erase);
+  tide_erase_drop(&txn->erase, ds->conn->db);
   txn->open = false;
   txn->alone = false;
   txn->counters_known = false;

@@ -82,6 +82,6 @@ void tide_txn_rolled_back_to(struct tide_dataset *ds);
 void tide_txn_note_failure(struct tide_dataset *ds, const struct tide_err *err);
 
 /* Frees all memory and statements (rows included). */
-void tide_txn_drop(struct tide_txn *txn);
+void tide_txn_drop(struct tide_dataset *ds);
 
 #endif

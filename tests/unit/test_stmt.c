@@ -1,5 +1,5 @@
 /* Texts of statements without memory: a text that cannot be had is SQLITE_NOMEM, never NULL. In a UTF-16 database each
- * one is converted, which allocates. */
+ * one is converted, which allocates. And statements that are kept, under hosts that finalize what they find. */
 #define _GNU_SOURCE
 #include "base/mem.h"
 #include "base/stmt.h"
@@ -79,7 +79,44 @@ START_TEST(sink_is_never_read_without_its_filter) {
 }
 END_TEST
 
+/* A statement's memory is freed with it, so that what was not given back twice leaves as many blocks as it took. */
+START_TEST(kept_statement_is_released_once) {
+  oom_install();
+  ck_assert_int_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
+  struct tide_err err = {0};
+  const long before = oom_live();
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, &err, "SELECT 1");
+  sqlite3_stmt *other = tide_stmt_prepare(db, &err, "SELECT 2");
+  tide_stmt_release(db, stmt);
+  ck_assert_ptr_eq(sqlite3_next_stmt(db, NULL), other);
+  ck_assert_ptr_null(sqlite3_next_stmt(db, other));
+  sqlite3_finalize(other);
+  tide_stmt_release(db, other);
+  tide_stmt_release(db, NULL);
+  ck_assert_int_eq(oom_live(), before);
+  ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+}
+END_TEST
+
+START_TEST(host_finalizes_all_before_it_closes) {
+  oom_install();
+  scratch_open();
+  db = db_open(scratch_path("db"), NULL);
+  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(n INTEGER); INSERT INTO logs VALUES (1), (2);"
+              "BEGIN; DELETE FROM logs WHERE n = 1");
+  int kept = 0;
+  for (sqlite3_stmt *stmt; (stmt = sqlite3_next_stmt(db, NULL)) != NULL; kept++)
+    sqlite3_finalize(stmt);
+  ck_assert_int_gt(kept, 0);
+  db_close(db);
+  db = db_open(scratch_path("db"), NULL);
+  assert_text(db, "2|ok", "SELECT count(*), tidemark_check('logs') FROM logs");
+  db_close(db);
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {text_or_the_error, sink_is_never_read_without_its_filter, NULL};
+  const TTest *const tests[] = {text_or_the_error, sink_is_never_read_without_its_filter,
+                                kept_statement_is_released_once, host_finalizes_all_before_it_closes, NULL};
   return unit_main("stmt", tests);
 }
