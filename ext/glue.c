@@ -74,7 +74,7 @@ int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, con
   if (sqlite3_value_type(value) == SQLITE_NULL) {
     *ret_value = column->not_null ? column->dflt_value : tide_val_null();
     if (column->not_null && column->dflt_value.type == TIDE_VAL_NULL)
-      tide_err_set(err, SQLITE_CONSTRAINT, "NOT NULL constraint failed: %s.%s", dataset, column->name);
+      tide_err_set(err, SQLITE_CONSTRAINT_NOTNULL, "NOT NULL constraint failed: %s.%s", dataset, column->name);
     return err->rc;
   }
   const struct tide_val val = apply_affinity(value, wanted);
@@ -129,6 +129,18 @@ int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err) {
     vtab->zErrMsg = sqlite3_mprintf("%s", err->msg);
   }
   return err->rc;
+}
+
+static bool obeys_conflict_clause(int rc) {
+  return (rc & 0xff) != SQLITE_CONSTRAINT || rc == SQLITE_CONSTRAINT_NOTNULL;
+}
+
+int tide_glue_insert_error(sqlite3 *db, sqlite3_vtab *vtab, const struct tide_err *err) {
+  const int conflict = sqlite3_vtab_on_conflict(db);
+  struct tide_err given = *err;
+  if (conflict != SQLITE_ABORT && conflict != SQLITE_REPLACE && !obeys_conflict_clause(err->rc))
+    given.rc = SQLITE_MISMATCH;
+  return tide_glue_vtab_error(vtab, &given);
 }
 
 void tide_glue_function_error(sqlite3_context *context, const struct tide_err *err) {

@@ -13,7 +13,7 @@ struct tide_val tide_glue_value(sqlite3_value *value);
 /* The value as a column of that type stores it, as in SQLite's STRICT tables: the column's affinity is applied, and
  * what then is not of the type is SQLITE_CONSTRAINT_DATATYPE with a sentence that names table, column and both
  * types; NULL in a NOT NULL column is its DEFAULT (SQLite does not say whether a column was left out), and
- * SQLITE_CONSTRAINT where there is none. */
+ * SQLITE_CONSTRAINT_NOTNULL where there is none. */
 int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, const char *dataset,
                      struct tide_val *ret_value, struct tide_err *err);
 
@@ -26,6 +26,11 @@ void tide_glue_result(sqlite3_context *context, const struct tide_val *value);
 
 /* An error to a virtual-table method (gives the code, sets zErrMsg) or a function. */
 int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err);
+/* The same for an INSERT that was refused. Its conflict clause (OR IGNORE, FAIL, ROLLBACK) is applied where an ordinary
+ * STRICT table applies it: to NOT NULL. A row that cannot be stored at all ends the statement whatever the clause says;
+ * SQLite would apply it to every SQLITE_CONSTRAINT of a virtual table, so that under such a clause the code is
+ * SQLITE_MISMATCH. */
+int tide_glue_insert_error(sqlite3 *db, sqlite3_vtab *vtab, const struct tide_err *err);
 void tide_glue_function_error(sqlite3_context *context, const struct tide_err *err);
 
 /* Finds the schema of a dataset that a function was given as 'name' or 'schema.name' and takes its handle

@@ -287,10 +287,12 @@ static int dataset_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
     return tide_glue_vtab_error(base, &err);
   }
   tide_txn_begin(ds); /* nothing, unless the handle is another than at xBegin */
+  if (argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL) {
+    insert_row(vtab, argv, ret_rowid, &err);
+    return tide_glue_insert_error(ds->conn->db, base, &err);
+  }
   if (argc == 1)
     tide_erase_row(ds, sqlite3_value_int64(argv[0]), &err);
-  else if (sqlite3_value_type(argv[0]) == SQLITE_NULL)
-    insert_row(vtab, argv, ret_rowid, &err);
   else
     tide_err_set(&err, SQLITE_READONLY,
                  "dataset %s is append-only: UPDATE is refused, INSERT a new row or DELETE this one", ds->name);

@@ -130,6 +130,12 @@ static sqlite3_value **gather(struct world *world, struct pair *pair, const char
   return values;
 }
 
+/* NOT NULL is what a conflict clause is for; a value of another type, BOOLEAN's among them, and a partition's name that
+ * is too long end the statement under each of them. */
+static bool obeys_conflict_clause(int rc) {
+  return rc == SQLITE_CONSTRAINT_NOTNULL;
+}
+
 /* The rows of a source as they were before the first one of them was inserted. */
 static int twin_rows(struct world *world, struct pair *pair, const char *source, enum conflict conflict,
                      int *ret_inserted) {
@@ -144,7 +150,7 @@ static int twin_rows(struct world *world, struct pair *pair, const char *source,
     rc = sqlite3_reset(insert);
     if (rc == SQLITE_OK)
       ++*ret_inserted;
-    else if ((rc & 0xff) == SQLITE_CONSTRAINT && conflict == IGNORE)
+    else if (obeys_conflict_clause(rc) && conflict == IGNORE)
       rc = SQLITE_OK;
   }
   for (size_t i = 0; i < rows * world->ncolumns; i++)
@@ -163,7 +169,12 @@ static int twin_insert(struct world *world, struct pair *pair, const char *sourc
   int rc = run_twin(world, pair, "UPDATE @B SET n = n WHERE false"); /* the write lock, before anything is read */
   if (rc == SQLITE_OK)
     rc = twin_rows(world, pair, source, conflict, ret_inserted);
-  if (rc != SQLITE_OK && (alone ? conflict != FAIL : conflict == ROLLBACK && (rc & 0xff) == SQLITE_CONSTRAINT)) {
+  if ((rc & 0xff) == SQLITE_CONSTRAINT && !obeys_conflict_clause(rc)) {
+    if (conflict != ABORT && conflict != REPLACE)
+      rc = SQLITE_MISMATCH;
+    conflict = ABORT;
+  }
+  if (rc != SQLITE_OK && (alone ? conflict != FAIL : conflict == ROLLBACK && obeys_conflict_clause(rc))) {
     sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     return rc;
   }
@@ -179,7 +190,7 @@ static int twin_insert(struct world *world, struct pair *pair, const char *sourc
 static void inserted(struct world *world, struct pair *pair, const char *sql, int log, int twin, enum conflict conflict,
                      int rows) {
   compare_codes(world, pair, log, twin, sql);
-  pair->changes = log == SQLITE_OK || ((log & 0xff) == SQLITE_CONSTRAINT && conflict == FAIL) ? rows : CHANGES_UNKNOWN;
+  pair->changes = log == SQLITE_OK || (obeys_conflict_clause(log) && conflict == FAIL) ? rows : CHANGES_UNKNOWN;
   if (log != SQLITE_OK)
     cursors_rolled_back(world, pair);
   /* What failed may have left pages written on one side only, which others would see at the commit. */

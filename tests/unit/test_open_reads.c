@@ -120,7 +120,7 @@ START_TEST(a_partition_that_was_rolled_back_ends_its_read) {
 END_TEST
 
 START_TEST(changes_stays_that_of_the_statement) {
-  sqlite3 *db = open_db("CREATE VIRTUAL TABLE d USING tidemark(p INTEGER, segment_rows=16, partition_by=p)");
+  sqlite3 *db = open_db("CREATE VIRTUAL TABLE d USING tidemark(p INTEGER NOT NULL, segment_rows=16, partition_by=p)");
   exec(db, "BEGIN; INSERT INTO d VALUES(1), (2), (3)");
   exec(db, "SELECT count(*) FROM d; SAVEPOINT s; RELEASE s");
   ck_assert_int_eq(sqlite3_changes(db), 3);
@@ -133,7 +133,7 @@ START_TEST(changes_stays_that_of_the_statement) {
   ck_assert_int_eq(sqlite3_last_insert_rowid(db), 43);
   exec(db, "BEGIN; DELETE FROM d WHERE since IN (1, 2, 3, 4, 5, 99); COMMIT");
   ck_assert_int_eq(sqlite3_changes(db), 5);
-  exec(db, "BEGIN; INSERT INTO d VALUES(1); INSERT OR IGNORE INTO d VALUES('no'); SELECT count(*) FROM d");
+  exec(db, "BEGIN; INSERT INTO d VALUES(1); INSERT OR IGNORE INTO d VALUES(NULL); SELECT count(*) FROM d");
   ck_assert_int_eq(sqlite3_changes(db), 0);
   exec(db, "COMMIT");
   ck_assert_int_eq(sqlite3_changes(db), 0);
