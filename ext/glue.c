@@ -167,7 +167,7 @@ static void location_clear(struct location *location) {
 
 static void look_in_schema(struct tide_conn *conn, const char *schema, const char *name, struct location *location,
                            struct tide_err *err) {
-  char *found = tide_sinks_find_dataset(conn->db, (struct tide_names){schema, name}, err);
+  char *found = tide_sinks_find_dataset(conn->db, (struct tide_names){.schema = schema, .dataset = name}, err);
   if (found == NULL)
     return;
   if (location->schema != NULL) {

@@ -148,7 +148,8 @@ static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char
   const char *text[GUARD_END] = {0};
   for (int i = GUARD_SINK; i <= GUARD_OPTIONS; i++)
     text[i] = (const char *)sqlite3_value_text(argument(argv, i));
-  const struct tide_names names = {vtab->schema, text[GUARD_DATASET] != NULL ? text[GUARD_DATASET] : ""};
+  const struct tide_names names = {.schema = vtab->schema,
+                                   .dataset = text[GUARD_DATASET] != NULL ? text[GUARD_DATASET] : ""};
   /* who reads it up to there would take it for another sink */
   if (text[GUARD_SINK] != NULL && strlen(text[GUARD_SINK]) != (size_t)sqlite3_value_bytes(argument(argv, GUARD_SINK)))
     tide_err_set(err, SQLITE_CONSTRAINT, "the name of a sink has no NUL in it");

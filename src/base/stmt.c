@@ -9,7 +9,7 @@ void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
     tide_err_set(err, rc, "%s", sqlite3_errmsg(db));
 }
 
-static sqlite3_stmt *prepare(sqlite3 *db, struct tide_err *err, const char *format, va_list args) {
+sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *format, va_list args) {
   if (tide_err_is_set(err))
     return NULL;
   sqlite3_stmt *stmt = NULL;
@@ -28,7 +28,7 @@ static sqlite3_stmt *prepare(sqlite3 *db, struct tide_err *err, const char *form
 sqlite3_stmt *tide_stmt_prepare(sqlite3 *db, struct tide_err *err, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  sqlite3_stmt *stmt = prepare(db, err, format, args);
+  sqlite3_stmt *stmt = tide_stmt_vprepare(db, err, format, args);
   va_end(args);
   return stmt;
 }
@@ -53,7 +53,7 @@ void tide_stmt_run(sqlite3_stmt *stmt, struct tide_err *err) {
 void tide_stmt_exec(sqlite3 *db, struct tide_err *err, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  sqlite3_stmt *stmt = prepare(db, err, format, args);
+  sqlite3_stmt *stmt = tide_stmt_vprepare(db, err, format, args);
   va_end(args);
   tide_stmt_run(stmt, err);
   sqlite3_finalize(stmt);
@@ -69,7 +69,7 @@ void tide_stmt_release(sqlite3 *db, sqlite3_stmt *stmt) {
 int64_t tide_stmt_int(sqlite3 *db, int64_t fallback, struct tide_err *err, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  sqlite3_stmt *stmt = prepare(db, err, format, args);
+  sqlite3_stmt *stmt = tide_stmt_vprepare(db, err, format, args);
   va_end(args);
   int64_t value = fallback;
   if (tide_stmt_row(stmt, err) && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
@@ -93,4 +93,9 @@ char *tide_stmt_copy_text(sqlite3_stmt *stmt, int column, struct tide_err *err) 
   size_t size = 0;
   const char *text = tide_stmt_text(stmt, column, &size, err);
   return text != NULL ? tide_copy_text(text, size, err) : NULL;
+}
+
+void tide_stmt_bind_ints(sqlite3_stmt *stmt, const int64_t *values, int count) {
+  for (int i = 0; stmt != NULL && i < count; i++)
+    sqlite3_bind_int64(stmt, i + 1, values[i]);
 }

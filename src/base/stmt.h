@@ -3,6 +3,7 @@
 #ifndef TIDE_BASE_STMT_H
 #define TIDE_BASE_STMT_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -13,6 +14,10 @@
 /* Prepares SQL given as an sqlite3_mprintf format; names go through "%w" inside double quotes. NULL when err is set,
  * also by an earlier call. The caller finalizes. */
 sqlite3_stmt *tide_stmt_prepare(sqlite3 *db, struct tide_err *err, const char *format, ...);
+sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *format, va_list args);
+
+/* Binds parameters 1 to count; nothing for a statement that is NULL. */
+void tide_stmt_bind_ints(sqlite3_stmt *stmt, const int64_t *values, int count);
 
 /* Steps once: true when there is a row. false at the end, which resets the statement, and on error, which sets err. */
 bool tide_stmt_row(sqlite3_stmt *stmt, struct tide_err *err);

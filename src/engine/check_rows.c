@@ -254,11 +254,12 @@ static void open_walk(struct walk *walk, struct tide_err *err) {
 }
 
 static void close_walk(struct walk *walk) {
-  sqlite3_finalize(walk->partitions);
-  sqlite3_finalize(walk->segments);
+  struct tide_stmt_pool *pool = walk->check->names.pool;
+  tide_stmt_pool_give(pool, walk->partitions);
+  tide_stmt_pool_give(pool, walk->segments);
   sqlite3_finalize(walk->sizes);
   sqlite3_finalize(walk->tail);
-  sqlite3_finalize(walk->tail_data);
+  tide_stmt_pool_give(pool, walk->tail_data);
   tide_check_deleted_close(&walk->deleted);
   tide_buf_clear(&walk->text);
 }

@@ -287,7 +287,7 @@ static void seal_deleted(struct compact *compact, struct tide_err *err) {
     }
     seal_one(compact, entry.partition, tail->partition_bytes, err);
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(compact->names.pool, stmt);
 }
 
 static void compact_all(struct compact *compact, struct tide_err *err) {
@@ -306,13 +306,15 @@ static void compact_all(struct compact *compact, struct tide_err *err) {
 void tide_compact(struct tide_dataset *ds, const struct tide_compact_request *request,
                   struct tide_compact_result *result, struct tide_err *err) {
   struct compact compact = {.ds = ds, .names = tide_dataset_names(ds), .request = request, .result = result};
+  tide_stmt_pool_hold(ds->pool);
   tide_dataset_check_unread(ds, "tidemark_compact", err);
   compact.segments_stmt = tide_catalog_segments_prepare(ds->conn->db, compact.names, err);
   if (request->eager && !tide_err_is_set(err))
     seal_deleted(&compact, err);
   if (!tide_err_is_set(err))
     compact_all(&compact, err);
-  sqlite3_finalize(compact.segments_stmt);
+  tide_stmt_pool_give(ds->pool, compact.segments_stmt);
+  tide_stmt_pool_release(ds->pool);
   tide_buf_clear(&compact.text);
   tide_pick_clear(&compact.pick);
 }

@@ -115,7 +115,7 @@ static int64_t add_segments(struct tide_dataset *ds, const struct tide_stat *sta
     *ret_rows += live;
     last = segment.last_since;
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   return last;
 }
 
@@ -202,7 +202,7 @@ static int64_t skip_whole_segments(struct aging *aging, struct tide_err *err) {
     else
       stopped_by = row.last_since;
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   return stopped_by;
 }
 

@@ -1,5 +1,6 @@
 #include "engine/dataset.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "base/host.h"
@@ -48,6 +49,8 @@ static void destroy(struct tide_dataset *ds) {
   if (ds->listed)
     unlist(ds);
   tide_txn_drop(ds);
+  assert(ds->pool == NULL || ds->pool->holds == 0);
+  tide_free(ds->pool);
   tide_tail_index_clear(&ds->tail);
   tide_spec_unref(ds->spec);
   tide_free(ds->schema);
@@ -65,6 +68,7 @@ static struct tide_dataset *create_handle(struct tide_conn *conn, const char *sc
   ds->conn = tide_conn_ref(conn);
   ds->schema = tide_copy_string(schema, err);
   ds->name = tide_copy_string(name, err);
+  ds->pool = tide_alloc_zero(1, sizeof *ds->pool, err);
   if (tide_err_is_set(err)) {
     destroy(ds);
     return NULL;

@@ -9,6 +9,7 @@
 #define TIDE_ENGINE_DATASET_H
 
 #include "base/sqlite.h"
+#include "base/stmt_pool.h"
 #include "engine/txn.h"
 #include "model/spec.h"
 #include "store/catalog.h"
@@ -52,11 +53,12 @@ struct tide_dataset {
   int64_t epoch;       /* grows when rows move between tail and segments, or vanish by rollback: cursors look again */
   int64_t scans;       /* open ones: what takes rows away must not run under them (tide_dataset_check_unread) */
 
+  struct tide_stmt_pool *pool; /* statements on its tables, as long as somebody holds it */
   struct tide_txn txn;
 };
 
 static inline struct tide_names tide_dataset_names(const struct tide_dataset *ds) {
-  return (struct tide_names){ds->schema, ds->name};
+  return (struct tide_names){.schema = ds->schema, .dataset = ds->name, .pool = ds->pool};
 }
 
 /* Makes a new dataset's tables; the spec is kept (a reference is taken). The handle has one reference. */

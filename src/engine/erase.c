@@ -101,23 +101,23 @@ static bool find_frame(struct tide_dataset *ds, int64_t since, struct tide_err *
 
 static void guard(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
   struct tide_erase *erase = &ds->txn.erase;
-  if (erase->guard_stmt == NULL)
-    erase->guard_stmt = tide_sinks_guard_prepare(ds->conn->db, tide_dataset_names(ds), err);
-  tide_sinks_guard(erase->guard_stmt, tide_dataset_names(ds), since, erase->frames[erase->at].partition, err);
+  sqlite3_stmt *stmt = tide_sinks_guard_prepare(ds->conn->db, tide_dataset_names(ds), err);
+  tide_sinks_guard(stmt, tide_dataset_names(ds), since, erase->frames[erase->at].partition, err);
+  tide_stmt_pool_give(ds->pool, stmt);
 }
 
 static void add(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
   struct tide_erase *erase = &ds->txn.erase;
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
-  if (erase->add_stmt == NULL)
-    erase->add_stmt = tide_deleted_add_prepare(ds->conn->db, tide_dataset_names(ds), err);
   struct tide_erase_frame *frame = &erase->frames[erase->at];
-  if (tide_deleted_add(erase->add_stmt, since, frame->partition, err)) {
+  sqlite3_stmt *stmt = tide_deleted_add_prepare(ds->conn->db, tide_dataset_names(ds), err);
+  if (tide_deleted_add(stmt, since, frame->partition, err)) {
     frame->pending++;
     if (since > ds->deleted_max)
       ds->deleted_max = since;
     tide_dataset_touched(ds);
   }
+  tide_stmt_pool_give(ds->pool, stmt);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
 }
 
@@ -129,12 +129,9 @@ void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err
     return;
   if ((erase->epoch != ds->epoch || !go_to_kept(erase, since)) && !find_frame(ds, since, err))
     return;
-  erase->busy = true;
   guard(ds, since, err);
-  add(ds, since, err);
-  erase->busy = false;
-  if (erase->dropped)
-    tide_erase_drop(erase, ds->conn->db);
+  if (!tide_err_is_set(err)) /* one that rolled back has dropped the frames */
+    add(ds, since, err);
 }
 
 void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err) {
@@ -151,13 +148,7 @@ void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err) {
   }
 }
 
-void tide_erase_drop(struct tide_erase *erase, sqlite3 *db) {
-  if (erase->busy) {
-    erase->dropped = true;
-    return;
-  }
-  tide_stmt_release(db, erase->add_stmt);
-  tide_stmt_release(db, erase->guard_stmt);
+void tide_erase_drop(struct tide_erase *erase) {
   forget_frames(erase);
   tide_free(erase->frames);
   *erase = (struct tide_erase){.epoch = -1};

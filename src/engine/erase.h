@@ -7,7 +7,6 @@
 #include "base/err.h"
 #include "base/sqlite.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,11 +25,7 @@ struct tide_erase_frame {
 };
 
 struct tide_erase {
-  bool busy;    /* one of the statements is being run: an error that rolls back calls tide_erase_drop from within it */
-  bool dropped; /* that happened */
-  sqlite3_stmt *add_stmt;   /* into _deleted */
-  sqlite3_stmt *guard_stmt; /* open batches over a since */
-  int64_t epoch;            /* the dataset's when the frames were found: another one, and they must be found again */
+  int64_t epoch; /* the dataset's when the frames were found: another one, and they must be found again */
   struct tide_erase_frame *frames;
   size_t nframes;
   size_t frames_cap;
@@ -46,7 +41,7 @@ void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err
 /* Writes the counts that are pending. */
 void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err);
 
-/* Forgets everything, statements too. */
-void tide_erase_drop(struct tide_erase *erase, sqlite3 *db);
+/* Forgets everything. */
+void tide_erase_drop(struct tide_erase *erase);
 
 #endif

@@ -118,7 +118,7 @@ static int64_t end_of_piece(struct pruning *pruning, struct tide_err *err) {
     live += tide_segment_row_live(&row);
     upto = row.last_since;
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(pruning->ds->pool, stmt);
   if (bytes < most || live == 0)
     return free_upto;
   upto = tide_retention_whole(pruning->ds, &pruning->stat, &pruning->holds, upto, TIDE_RETENTION_UP, err);
@@ -208,7 +208,7 @@ static void remove_segments(struct pruning *pruning, int64_t until, int64_t rows
       removed->last_since = row.last_since;
     }
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(pruning->ds->pool, stmt);
 }
 
 static void remove_rows(struct pruning *pruning, int64_t until, int64_t rows, struct tide_err *err) {
@@ -280,7 +280,7 @@ static void tell_what_would_go(struct pruning *pruning, struct tide_err *err) {
     result->segments++;
     result->stored_bytes = add_bytes(result->stored_bytes, row.stored_bytes);
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(pruning->ds->pool, stmt);
   if (tide_err_is_set(err)) {
     *result = before;
     return;

@@ -94,7 +94,7 @@ static void read_holds(const struct looking *looking, struct tide_holds *holds, 
   const struct tide_stat *stat = looking->stat;
   sqlite3_stmt *stmt = tide_holds_prepare(looking->ds->conn->db, tide_dataset_names(looking->ds), err);
   tide_holds_read(stmt, stat->text, stat->text_size, holds, err);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(looking->ds->pool, stmt);
 }
 
 void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, int64_t now_ms,

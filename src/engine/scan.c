@@ -70,7 +70,7 @@ static void find_partitions(struct tide_scan *scan, struct tide_err *err) {
     sqlite3_stmt *stmt = tide_catalog_partitions_above(db, names, request->above, err);
     while (tide_stmt_row(stmt, err))
       add_partition(scan, sqlite3_column_int64(stmt, 0), err);
-    sqlite3_finalize(stmt);
+    tide_stmt_pool_give(names.pool, stmt);
   }
   sort_partitions(scan);
 }
@@ -85,6 +85,7 @@ struct tide_scan *tide_scan_open(struct tide_dataset *ds, struct tide_scan_reque
   }
   struct tide_stream_shared *shared = &scan->shared;
   shared->ds = tide_dataset_ref(ds);
+  tide_stmt_pool_hold(ds->pool);
   ds->scans++;
   shared->spec = tide_spec_ref(ds->spec);
   shared->request = *request;

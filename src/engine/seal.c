@@ -78,7 +78,7 @@ static void read_pruned_upto(struct seal *seal, struct tide_err *err) {
     sqlite3_bind_int64(stmt, 1, seal->partition);
   if (tide_catalog_partition_row(stmt, seal->names, &row, err))
     seal->pruned_upto = row.pruned_upto;
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(seal->names.pool, stmt);
 }
 
 static void open_seal(struct seal *seal, struct tide_err *err) {
@@ -94,8 +94,8 @@ static void open_seal(struct seal *seal, struct tide_err *err) {
 }
 
 static void close_seal(struct seal *seal) {
-  sqlite3_finalize(seal->tail_stmt);
-  sqlite3_finalize(seal->deleted_stmt);
+  tide_stmt_pool_give(seal->names.pool, seal->tail_stmt);
+  tide_stmt_pool_give(seal->names.pool, seal->deleted_stmt);
   tide_batch_clear(&seal->gathered);
   tide_packer_clear(&seal->packer);
   tide_free(seal->live);

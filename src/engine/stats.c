@@ -47,6 +47,7 @@ struct tide_stats *tide_stats_open(struct tide_dataset *ds, const char *text, si
   sqlite3 *db = ds->conn->db;
   const struct tide_names names = tide_dataset_names(ds);
   stats->ds = tide_dataset_ref(ds);
+  tide_stmt_pool_hold(ds->pool);
   stats->above = above;
   tide_txn_flush(ds, err);
   tide_dataset_refresh(ds, err);
@@ -70,8 +71,9 @@ struct tide_stats *tide_stats_open(struct tide_dataset *ds, const char *text, si
 void tide_stats_close(struct tide_stats *stats) {
   if (stats == NULL)
     return;
-  sqlite3_finalize(stats->sealed_stmt);
-  sqlite3_finalize(stats->by_id_stmt);
+  tide_stmt_pool_give(stats->ds->pool, stats->sealed_stmt);
+  tide_stmt_pool_give(stats->ds->pool, stats->by_id_stmt);
+  tide_stmt_pool_release(stats->ds->pool);
   tide_free(stats->tail);
   tide_dataset_release(stats->ds);
   tide_free(stats);
@@ -110,7 +112,7 @@ bool tide_stats_next(struct tide_stats *stats, struct tide_stat *ret_stat, struc
   if (stats->sealed_stmt != NULL) {
     if (tide_catalog_partition_row(stats->sealed_stmt, names, &row, err))
       return fill(stats, &row, ret_stat, err) == 0;
-    sqlite3_finalize(stats->sealed_stmt);
+    tide_stmt_pool_give(names.pool, stats->sealed_stmt);
     stats->sealed_stmt = NULL;
   }
   while (stats->tail_at < stats->ntail && !tide_err_is_set(err)) {
@@ -250,7 +252,7 @@ void tide_stats_range(struct tide_dataset *ds, const struct tide_stat *stat, int
            segment.first_since <= upto)
       count_segment(&counting, &segment, err);
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   if (counting.range.rows < max_rows && !tide_err_is_set(err))
     count_tail(&counting, stat->partition, err);
   if (counting.range.rows < max_rows)

@@ -39,10 +39,12 @@ void tide_stream_shared_look(struct tide_stream_shared *shared, int64_t partitio
 }
 
 void tide_stream_shared_clear(struct tide_stream_shared *shared) {
-  sqlite3_finalize(shared->segments_stmt);
-  sqlite3_finalize(shared->tail_stmt);
-  sqlite3_finalize(shared->deleted_stmt);
-  sqlite3_finalize(shared->text_stmt);
+  struct tide_stmt_pool *pool = shared->ds->pool;
+  tide_stmt_pool_give(pool, shared->segments_stmt);
+  tide_stmt_pool_give(pool, shared->tail_stmt);
+  tide_stmt_pool_give(pool, shared->deleted_stmt);
+  tide_stmt_pool_give(pool, shared->text_stmt);
+  tide_stmt_pool_release(pool);
   tide_free(shared->tail);
   tide_scan_request_clear(&shared->request);
   tide_spec_unref(shared->spec);

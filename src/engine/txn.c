@@ -180,7 +180,7 @@ void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err) {
     tide_seal_due(ds, ds->txn.first_since, err);
   restore_changes(ds, changes, err);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
-  tide_erase_drop(&ds->txn.erase, ds->conn->db);
+  tide_erase_drop(&ds->txn.erase);
 }
 
 /* ---- rows ---- */
@@ -242,10 +242,15 @@ int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int6
 
 /* ---- life ---- */
 
+static void open_txn(struct tide_dataset *ds) {
+  ds->txn.open = true;
+  tide_stmt_pool_hold(ds->pool);
+}
+
 void tide_txn_begin(struct tide_dataset *ds) {
   if (ds->txn.open)
     return;
-  ds->txn.open = true;
+  open_txn(ds);
   ds->txn.alone = sqlite3_get_autocommit(ds->conn->db);
   ds->txn.counters_known = false;
   ds->txn.first_since = 0;
@@ -266,7 +271,8 @@ void tide_txn_rolled_back_to(struct tide_dataset *ds) {
   const bool open = ds->txn.open;
   const bool alone = ds->txn.alone;
   tide_txn_rolled_back(ds);
-  ds->txn.open = open;
+  if (open)
+    open_txn(ds);
   ds->txn.alone = alone;
 }
 
@@ -274,7 +280,9 @@ void tide_txn_drop(struct tide_dataset *ds) {
   struct tide_txn *txn = &ds->txn;
   free_runs(txn);
   tide_buf_clear(&txn->key);
-  tide_erase_drop(&txn->erase, ds->conn->db);
+  tide_erase_drop(&txn->erase);
+  if (txn->open)
+    tide_stmt_pool_release(ds->pool);
   txn->open = false;
   txn->alone = false;
   txn->counters_known = false;

@@ -45,7 +45,7 @@ static void read_partition(struct claim *claim, int64_t partition, struct tide_e
   sqlite3_stmt *stmt = tide_catalog_partition_by_id(ds->conn->db, names, err);
   tide_catalog_partition_text(stmt, names, partition, &claim->partition, err);
   tide_buf_put_u8(&claim->partition, 0, err);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
 }
 
 static void read_watermark(struct claim *claim, struct tide_err *err) {

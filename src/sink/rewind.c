@@ -40,7 +40,7 @@ static int64_t find_watermark(struct tide_dataset *ds, const struct tide_rewind 
   }
   const int64_t watermark = tide_err_is_set(err) ? 0 : check_sink(found, rewind, ds->name, err);
   tide_holds_clear(&holds);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(ds->pool, stmt);
   return watermark;
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 #include "store/catalog_column.h"
 
 static const char *const create_sql[] = {
@@ -109,8 +110,8 @@ void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_confi
   struct tide_config config = {.log_id = ""};
   struct config_key keys[CONFIG_KEYS];
   list_config_keys(&config, keys);
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err, "SELECT key, value FROM " TIDE_TABLE("config"), names.schema, names.dataset);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(names.pool, db, err, "SELECT key, value FROM " TIDE_TABLE("config"),
+                                           names.schema, names.dataset);
   while (tide_stmt_row(stmt, err)) {
     const char *name = tide_stmt_text(stmt, 0, NULL, err);
     if (name == NULL || set_config_key(keys, CONFIG_KEYS, name, stmt) || strcmp(name, "log_id") != 0)
@@ -120,7 +121,7 @@ void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_confi
     if (size == sizeof config.log_id - 1 && strspn(text, "0123456789abcdef") == sizeof config.log_id - 1)
       memcpy(config.log_id, text, sizeof config.log_id);
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   if (!tide_err_is_set(err) && config.format > TIDE_CATALOG_FORMAT)
     tide_err_set(err, SQLITE_ERROR, "dataset %s has format %lld, this Tidemark reads up to %d: load a newer one",
                  names.dataset, (long long)config.format, TIDE_CATALOG_FORMAT);
@@ -173,8 +174,15 @@ void tide_catalog_totals(sqlite3 *db, struct tide_names names, struct tide_catal
 /* One key a statement: an UPDATE of several rows that calls a function opens a savepoint, which SQLite tells the
  * dataset in the middle of its flush. */
 static void raise_counter(sqlite3 *db, struct tide_names names, const char *key, int64_t value, struct tide_err *err) {
-  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("config") " SET value = %lld WHERE key = %Q AND value < %lld",
-                 names.schema, names.dataset, (long long)value, key, (long long)value);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "UPDATE " TIDE_TABLE("config") " SET value = ?1 WHERE key = ?2 AND value < ?1", names.schema,
+      names.dataset);
+  if (stmt != NULL) {
+    sqlite3_bind_int64(stmt, 1, value);
+    sqlite3_bind_text(stmt, 2, key, -1, SQLITE_STATIC);
+  }
+  tide_stmt_run(stmt, err);
+  tide_stmt_pool_give(names.pool, stmt);
 }
 
 void tide_catalog_store_counters(sqlite3 *db, struct tide_names names, const struct tide_config *config,

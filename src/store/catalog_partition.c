@@ -1,18 +1,19 @@
 #include "store/catalog_partition.h"
 
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 #include "store/catalog.h"
 
 int64_t tide_catalog_partition_find(sqlite3 *db, struct tide_names names, const char *text, size_t size,
                                     struct tide_err *err) {
   int64_t id = 0;
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "SELECT id FROM " TIDE_TABLE("partition") " WHERE name = ?1",
-                                         names.schema, names.dataset);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "SELECT id FROM " TIDE_TABLE("partition") " WHERE name = ?1", names.schema, names.dataset);
   if (stmt != NULL)
     sqlite3_bind_text64(stmt, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
   if (tide_stmt_row(stmt, err))
     id = sqlite3_column_int64(stmt, 0);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   return id;
 }
 
@@ -21,31 +22,33 @@ int64_t tide_catalog_partition_add(sqlite3 *db, struct tide_names names, const c
   int64_t id = tide_catalog_partition_find(db, names, text, size, err);
   if (id != 0 || tide_err_is_set(err))
     return id;
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("partition") "(name) VALUES(?1)",
-                                         names.schema, names.dataset);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "INSERT INTO " TIDE_TABLE("partition") "(name) VALUES(?1)", names.schema, names.dataset);
   if (stmt != NULL)
     sqlite3_bind_text64(stmt, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
   tide_stmt_run(stmt, err);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   return tide_err_is_set(err) ? 0 : sqlite3_last_insert_rowid(db);
 }
 
 #define PARTITION_COLUMNS "SELECT id, name, written, deleted, pruned, pruned_upto, last_since FROM "
 
 sqlite3_stmt *tide_catalog_partitions_above(sqlite3 *db, struct tide_names names, int64_t since, struct tide_err *err) {
-  return tide_stmt_prepare(db, err,
-                           PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE last_since > %lld ORDER BY last_since",
-                           names.schema, names.dataset, (long long)since);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE last_since > ?1 ORDER BY last_since",
+      names.schema, names.dataset);
+  tide_stmt_bind_ints(stmt, &since, 1);
+  return stmt;
 }
 
 sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE id = ?1", names.schema,
-                           names.dataset);
+  return tide_stmt_pool_take(names.pool, db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE id = ?1",
+                             names.schema, names.dataset);
 }
 
 sqlite3_stmt *tide_catalog_partitions_all(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " ORDER BY id", names.schema,
-                           names.dataset);
+  return tide_stmt_pool_take(names.pool, db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " ORDER BY id",
+                             names.schema, names.dataset);
 }
 
 bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
@@ -91,26 +94,30 @@ int64_t tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names,
 int64_t tide_catalog_partition_next(sqlite3 *db, struct tide_names names, int64_t above, struct tide_buf *out,
                                     struct tide_err *err) {
   int64_t id = 0;
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err, "SELECT id, name FROM " TIDE_TABLE("partition") " WHERE id > %lld ORDER BY id LIMIT 1",
-                        names.schema, names.dataset, (long long)above);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "SELECT id, name FROM " TIDE_TABLE("partition") " WHERE id > ?1 ORDER BY id LIMIT 1",
+      names.schema, names.dataset);
+  tide_stmt_bind_ints(stmt, &above, 1);
   if (tide_stmt_row(stmt, err)) {
     size_t size = 0;
     const char *text = tide_stmt_text(stmt, 1, &size, err);
     tide_buf_put(out, text, size, err);
     id = sqlite3_column_int64(stmt, 0);
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   return id;
 }
 
 void tide_catalog_partition_change(sqlite3 *db, struct tide_names names, int64_t partition,
                                    const struct tide_partition_change *change, struct tide_err *err) {
-  tide_stmt_exec(
-      db, err,
-      "UPDATE " TIDE_TABLE("partition") " SET written = written + %lld, pruned = pruned + %lld,"
-                                        " pruned_upto = max(pruned_upto, %lld), last_since = max(last_since, %lld)"
-                                        " WHERE id = %lld",
-      names.schema, names.dataset, (long long)change->written, (long long)change->pruned,
-      (long long)change->pruned_upto, (long long)change->last_since, (long long)partition);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err,
+      "UPDATE " TIDE_TABLE("partition") " SET written = written + ?1, pruned = pruned + ?2,"
+                                        " pruned_upto = max(pruned_upto, ?3), last_since = max(last_since, ?4)"
+                                        " WHERE id = ?5",
+      names.schema, names.dataset);
+  tide_stmt_bind_ints(
+      stmt, (const int64_t[]){change->written, change->pruned, change->pruned_upto, change->last_since, partition}, 5);
+  tide_stmt_run(stmt, err);
+  tide_stmt_pool_give(names.pool, stmt);
 }

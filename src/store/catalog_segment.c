@@ -1,11 +1,12 @@
 #include "store/catalog_segment.h"
 
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 #include "store/catalog.h"
 
 sqlite3_stmt *tide_catalog_segments_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(
-      db, err,
+  return tide_stmt_pool_take(
+      names.pool, db, err,
       "SELECT partition, last_since, first_since, rows, deleted, pruned, revision, level, chunk, chunks, raw_bytes,"
       " stored_bytes, newest_at, meta"
       " FROM " TIDE_TABLE("segment") " WHERE partition = ?1 AND last_since > ?2 ORDER BY last_since",
@@ -58,18 +59,29 @@ bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_names names, str
 
 void tide_catalog_segment_drop(sqlite3 *db, struct tide_names names, const struct tide_segment_row *row,
                                struct tide_err *err) {
-  tide_stmt_exec(db, err, "DELETE FROM " TIDE_TABLE("chunk") " WHERE id >= %lld AND id < %lld", names.schema,
-                 names.dataset, (long long)row->chunk, (long long)(row->chunk + row->chunks));
-  tide_stmt_exec(db, err, "DELETE FROM " TIDE_TABLE("segment") " WHERE partition = %lld AND last_since = %lld",
-                 names.schema, names.dataset, (long long)row->partition, (long long)row->last_since);
+  sqlite3_stmt *chunks =
+      tide_stmt_pool_take(names.pool, db, err, "DELETE FROM " TIDE_TABLE("chunk") " WHERE id >= ?1 AND id < ?2",
+                          names.schema, names.dataset);
+  tide_stmt_bind_ints(chunks, (const int64_t[]){row->chunk, row->chunk + row->chunks}, 2);
+  tide_stmt_run(chunks, err);
+  tide_stmt_pool_give(names.pool, chunks);
+  sqlite3_stmt *segment = tide_stmt_pool_take(
+      names.pool, db, err, "DELETE FROM " TIDE_TABLE("segment") " WHERE partition = ?1 AND last_since = ?2",
+      names.schema, names.dataset);
+  tide_stmt_bind_ints(segment, (const int64_t[]){row->partition, row->last_since}, 2);
+  tide_stmt_run(segment, err);
+  tide_stmt_pool_give(names.pool, segment);
 }
 
 void tide_catalog_segment_count_pruned(sqlite3 *db, struct tide_names names, const struct tide_segment_row *row,
                                        int64_t n, struct tide_err *err) {
-  tide_stmt_exec(db, err,
-                 "UPDATE " TIDE_TABLE("segment") " SET pruned = pruned + %lld WHERE partition = %lld"
-                                                 " AND last_since = %lld",
-                 names.schema, names.dataset, (long long)n, (long long)row->partition, (long long)row->last_since);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err,
+      "UPDATE " TIDE_TABLE("segment") " SET pruned = pruned + ?1 WHERE partition = ?2 AND last_since = ?3",
+      names.schema, names.dataset);
+  tide_stmt_bind_ints(stmt, (const int64_t[]){n, row->partition, row->last_since}, 3);
+  tide_stmt_run(stmt, err);
+  tide_stmt_pool_give(names.pool, stmt);
 }
 
 sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, const char *partition,
@@ -89,16 +101,17 @@ sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, co
 
 void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t partition,
                                  struct tide_segment_totals *ret_totals, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err,
-      "SELECT count(*), total(raw_bytes), total(stored_bytes) FROM " TIDE_TABLE("segment") " WHERE partition = %lld",
-      names.schema, names.dataset, (long long)partition);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err,
+      "SELECT count(*), total(raw_bytes), total(stored_bytes) FROM " TIDE_TABLE("segment") " WHERE partition = ?1",
+      names.schema, names.dataset);
+  tide_stmt_bind_ints(stmt, &partition, 1);
   struct tide_segment_totals totals = {0};
   if (tide_stmt_row(stmt, err))
     totals = (struct tide_segment_totals){.segments = sqlite3_column_int64(stmt, 0),
                                           .raw_bytes = sqlite3_column_int64(stmt, 1),
                                           .stored_bytes = sqlite3_column_int64(stmt, 2)};
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   if (!tide_catalog_is_count(totals.raw_bytes) || !tide_catalog_is_count(totals.stored_bytes))
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_segment rows of partition %lld contradict themselves",
                  names.dataset, names.dataset, (long long)partition);
@@ -108,11 +121,19 @@ void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t p
 
 void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last,
                                 int64_t n, struct tide_err *err) {
-  tide_stmt_exec(db, err, "UPDATE " TIDE_TABLE("partition") " SET deleted = deleted + %lld WHERE id = %lld",
-                 names.schema, names.dataset, (long long)n, (long long)partition);
-  if (segment_last != 0)
-    tide_stmt_exec(db, err,
-                   "UPDATE " TIDE_TABLE("segment") " SET deleted = deleted + %lld WHERE partition = %lld"
-                                                   " AND last_since = %lld",
-                   names.schema, names.dataset, (long long)n, (long long)partition, (long long)segment_last);
+  sqlite3_stmt *count = tide_stmt_pool_take(
+      names.pool, db, err, "UPDATE " TIDE_TABLE("partition") " SET deleted = deleted + ?1 WHERE id = ?2", names.schema,
+      names.dataset);
+  tide_stmt_bind_ints(count, (const int64_t[]){n, partition}, 2);
+  tide_stmt_run(count, err);
+  tide_stmt_pool_give(names.pool, count);
+  if (segment_last == 0)
+    return;
+  sqlite3_stmt *segment = tide_stmt_pool_take(
+      names.pool, db, err,
+      "UPDATE " TIDE_TABLE("segment") " SET deleted = deleted + ?1 WHERE partition = ?2 AND last_since = ?3",
+      names.schema, names.dataset);
+  tide_stmt_bind_ints(segment, (const int64_t[]){n, partition, segment_last}, 3);
+  tide_stmt_run(segment, err);
+  tide_stmt_pool_give(names.pool, segment);
 }

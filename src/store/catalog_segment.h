@@ -31,7 +31,7 @@ static inline int64_t tide_segment_row_live(const struct tide_segment_row *row) 
 }
 
 /* A statement that gives a partition's segments above a since, in order: bind with tide_catalog_segments_seek, then
- * step with tide_catalog_segments_next, which is false at the end and on error. Finalize it as any statement. A row
+ * step with tide_catalog_segments_next, which is false at the end and on error. A row
  * that contradicts itself is SQLITE_CORRUPT_VTAB: what comes out has 0 <= deleted + pruned <= rows, 1 <= rows <=
  * last_since - first_since + 1, and can be counted with. */
 sqlite3_stmt *tide_catalog_segments_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);

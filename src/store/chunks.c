@@ -1,11 +1,12 @@
 #include "store/chunks.h"
 
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 
 static void store_chunks(sqlite3 *db, struct tide_names names, const struct tide_segment_out *segment, int64_t chunk,
                          struct tide_err *err) {
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("chunk") " VALUES(?1, ?2)", names.schema, names.dataset);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(names.pool, db, err, "INSERT INTO " TIDE_TABLE("chunk") " VALUES(?1, ?2)",
+                                           names.schema, names.dataset);
   for (size_t i = 0; i < segment->nchunks && !tide_err_is_set(err); i++) {
     if (segment->chunks[i].len == 0)
       continue;
@@ -15,7 +16,7 @@ static void store_chunks(sqlite3 *db, struct tide_names names, const struct tide
                    names.dataset);
     tide_stmt_run(stmt, err);
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
 }
 
 static int64_t newest_at(const struct tide_batch *batch) {
@@ -30,8 +31,8 @@ static int64_t newest_at(const struct tide_batch *batch) {
 void tide_chunks_store(sqlite3 *db, struct tide_names names, const struct tide_chunks_place *place,
                        const struct tide_batch *batch, const struct tide_segment_out *segment, struct tide_err *err) {
   store_chunks(db, names, segment, place->chunk, err);
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err,
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err,
       "INSERT INTO " TIDE_TABLE("segment") "(partition, last_since, first_since, rows, revision, level,"
                                            " chunk, chunks, raw_bytes, stored_bytes, newest_at, meta)"
                                            " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
@@ -54,7 +55,7 @@ void tide_chunks_store(sqlite3 *db, struct tide_names names, const struct tide_c
     sqlite3_bind_blob64(stmt, nnumbers + 1, segment->meta.data, segment->meta.len, SQLITE_STATIC);
     tide_stmt_run(stmt, err);
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
 }
 
 /* ---- reading ---- */

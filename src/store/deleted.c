@@ -1,10 +1,11 @@
 #include "store/deleted.h"
 
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 
 sqlite3_stmt *tide_deleted_add_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err, "INSERT OR IGNORE INTO " TIDE_TABLE("deleted") " VALUES(?1, ?2)", names.schema,
-                           names.dataset);
+  return tide_stmt_pool_take(names.pool, db, err, "INSERT OR IGNORE INTO " TIDE_TABLE("deleted") " VALUES(?1, ?2)",
+                             names.schema, names.dataset);
 }
 
 bool tide_deleted_add(sqlite3_stmt *stmt, int64_t since, int64_t partition, struct tide_err *err) {
@@ -17,9 +18,9 @@ bool tide_deleted_add(sqlite3_stmt *stmt, int64_t since, int64_t partition, stru
 }
 
 sqlite3_stmt *tide_deleted_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err,
-                           "SELECT since FROM " TIDE_TABLE("deleted") " WHERE since BETWEEN ?1 AND ?2 ORDER BY since",
-                           names.schema, names.dataset);
+  return tide_stmt_pool_take(names.pool, db, err,
+                             "SELECT since FROM " TIDE_TABLE("deleted") " WHERE since BETWEEN ?1 AND ?2 ORDER BY since",
+                             names.schema, names.dataset);
 }
 
 size_t tide_deleted_mark(sqlite3_stmt *stmt, const struct tide_batch *batch, uint8_t *live, struct tide_err *err) {
@@ -42,9 +43,9 @@ size_t tide_deleted_mark(sqlite3_stmt *stmt, const struct tide_batch *batch, uin
 }
 
 sqlite3_stmt *tide_deleted_has_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err,
-                           "SELECT 1 FROM " TIDE_TABLE("deleted") " WHERE since BETWEEN ?1 AND ?2 AND partition = ?3",
-                           names.schema, names.dataset);
+  return tide_stmt_pool_take(names.pool, db, err,
+                             "SELECT 1 FROM " TIDE_TABLE("deleted") " WHERE since BETWEEN ?1 AND ?2 AND partition = ?3",
+                             names.schema, names.dataset);
 }
 
 bool tide_deleted_has(sqlite3_stmt *stmt, int64_t partition, int64_t first, int64_t last, struct tide_err *err) {
@@ -60,7 +61,10 @@ bool tide_deleted_has(sqlite3_stmt *stmt, int64_t partition, int64_t first, int6
 
 void tide_deleted_forget(sqlite3 *db, struct tide_names names, int64_t partition, int64_t above, int64_t upto,
                          struct tide_err *err) {
-  tide_stmt_exec(db, err,
-                 "DELETE FROM " TIDE_TABLE("deleted") " WHERE since > %lld AND since <= %lld AND partition = %lld",
-                 names.schema, names.dataset, (long long)above, (long long)upto, (long long)partition);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "DELETE FROM " TIDE_TABLE("deleted") " WHERE since > ?1 AND since <= ?2 AND partition = ?3",
+      names.schema, names.dataset);
+  tide_stmt_bind_ints(stmt, (const int64_t[]){above, upto, partition}, 3);
+  tide_stmt_run(stmt, err);
+  tide_stmt_pool_give(names.pool, stmt);
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 #include "store/sink_row.h"
 
 enum {
@@ -20,8 +21,8 @@ enum {
 
 /* tidemark_sink_state keeps a row for every sink that ever was. */
 sqlite3_stmt *tide_holds_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(
-      db, err,
+  return tide_stmt_pool_take(
+      names.pool, db, err,
       "SELECT t.sink, s.sink IS NOT NULL, coalesce(s.hold = 1 AND s.state <> 'disabled', 0),"
       " coalesce(l.until, s.start), coalesce(s.hold_rows, -1), s.hold_age, b.batch, b.since, b.until, b.owner,"
       " b.lease_until FROM \"%w\".tidemark_sink_state t"

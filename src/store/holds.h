@@ -33,7 +33,7 @@ struct tide_holds {
   size_t cap;
 };
 
-/* The statement for all partitions of a dataset. The caller finalizes. */
+/* The statement for all partitions of a dataset. */
 sqlite3_stmt *tide_holds_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* Reads the sinks in the order of their names, in place of what the list held, and resets the statement, so that the

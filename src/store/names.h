@@ -7,10 +7,14 @@
 
 #define TIDE_TABLE(suffix) "\"%w\".\"%w_" suffix "\""
 
-/* Which dataset: views of names that the dataset's handle owns. */
+struct tide_stmt_pool;
+
+/* Which dataset: views of names that the dataset's handle owns. Statements that functions taking it give out are given
+ * back to its pool (tide_stmt_pool_give). */
 struct tide_names {
   const char *schema; /* as this connection calls it; never stored */
   const char *dataset;
+  struct tide_stmt_pool *pool; /* statements on its tables, kept for use again; NULL: they are not */
 };
 
 /* The suffixes of a dataset's shadow tables, NULL-ended. */

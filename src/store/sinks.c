@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 #include "store/sinks_sql.h"
 
 static void create_all(sqlite3 *db, const char *schema, struct tide_err *err) {
@@ -72,8 +73,8 @@ void tide_sinks_rename(sqlite3 *db, struct tide_names names, const char *new_nam
 }
 
 sqlite3_stmt *tide_sinks_guard_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(
-      db, err,
+  return tide_stmt_pool_take(
+      names.pool, db, err,
       "SELECT batch, sink FROM \"%w\".tidemark_batch WHERE dataset = %Q AND since < ?1 AND until >= ?1"
       " AND partition = (SELECT name FROM " TIDE_TABLE("partition") " WHERE id = ?2) LIMIT 1",
       names.schema, names.dataset, names.schema, names.dataset);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rd.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 
 enum { TAIL_VERSION = 1, TAIL_HASH_SIZE = TIDE_TAIL_HASH_SIZE, TAIL_HEADER_MAX = 32 };
 
@@ -73,8 +74,9 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
   tide_buf_put(&data, run->bytes.data, run->bytes.len, err);
   tide_buf_put_u64(&data, XXH3_64bits_withSeed(data.data, data.len, (uint64_t)run->last_since), err);
   entry.bytes = (int64_t)data.len; /* as who reads the table sees it */
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("tail") " VALUES(?1, ?2, ?3, ?4, ?5)",
-                                         names.schema, names.dataset);
+  sqlite3_stmt *stmt =
+      tide_stmt_pool_take(names.pool, db, err, "INSERT INTO " TIDE_TABLE("tail") " VALUES(?1, ?2, ?3, ?4, ?5)",
+                          names.schema, names.dataset);
   if (stmt != NULL) {
     sqlite3_bind_int64(stmt, 1, run->last_since);
     sqlite3_bind_int64(stmt, 2, run->partition);
@@ -85,7 +87,7 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
                    "dataset %s: rows of one transaction are too big to store: commit fewer at a time", names.dataset);
     tide_stmt_run(stmt, err);
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   if (!tide_err_is_set(err) && tide_tail_index_add(index, entry, err) == 0) {
     memcpy(index->hash, data.data + data.len - TAIL_HASH_SIZE, TAIL_HASH_SIZE);
     tide_tail_run_reset(run);
@@ -194,8 +196,8 @@ static bool decode_entry(const unsigned char *data, size_t size, const struct ti
 }
 
 sqlite3_stmt *tide_tail_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  return tide_stmt_prepare(db, err, "SELECT data FROM " TIDE_TABLE("tail") " WHERE last_since = ?1", names.schema,
-                           names.dataset);
+  return tide_stmt_pool_take(names.pool, db, err, "SELECT data FROM " TIDE_TABLE("tail") " WHERE last_since = ?1",
+                             names.schema, names.dataset);
 }
 
 bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct tide_spec *spec,

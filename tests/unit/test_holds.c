@@ -10,7 +10,7 @@
 
 static sqlite3 *db;
 static struct tide_err err;
-static const struct tide_names names = {"main", "logs"};
+static const struct tide_names names = {.schema = "main", .dataset = "logs"};
 
 /* Rows 1, 2, 4 of source=a and 3, 5 of source=b; every log row is committed at 1000 until a test says otherwise. */
 static void begin(void) {

@@ -9,7 +9,7 @@
 #include "store/tail.h"
 #include "unit.h"
 
-static const struct tide_names names = {"main", "d"};
+static const struct tide_names names = {.schema = "main", .dataset = "d"};
 
 static sqlite3 *open_db(void) {
   sqlite3 *db = NULL;

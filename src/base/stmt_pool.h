@@ -1,0 +1,41 @@
+/* Statements that are kept for use again, because compiling one costs more than running it. They live no longer than
+ * what holds the pool: one call, one cursor or one transaction. Where nobody holds it, a statement is compiled for each
+ * use. All zero is an empty pool.
+ *
+ * A host may finalize what it finds open before it closes the connection, so the last release looks whether the
+ * statements are still there; and an error may roll back, and with that release, from within a statement's step, so
+ * those that are in use are then left to whoever uses them. */
+#ifndef TIDE_BASE_STMT_POOL_H
+#define TIDE_BASE_STMT_POOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/sqlite.h"
+
+struct tide_pooled_stmt {
+  sqlite3 *db;
+  const char *format;
+  sqlite3_stmt *stmt;
+  bool taken;
+};
+
+struct tide_stmt_pool {
+  int holds;
+  struct tide_pooled_stmt *items;
+  size_t count;
+  size_t cap;
+};
+
+void tide_stmt_pool_hold(struct tide_stmt_pool *pool);
+void tide_stmt_pool_release(struct tide_stmt_pool *pool); /* as often as it was held */
+
+/* A statement as tide_stmt_prepare makes it, at rest and without bindings. It is known again by the address of the
+ * format: a literal, whose other arguments are the same at every call with this pool. pool NULL: always a new one. The
+ * caller gives it back. NULL when err is set, also by an earlier call. */
+sqlite3_stmt *tide_stmt_pool_take(struct tide_stmt_pool *pool, sqlite3 *db, struct tide_err *err, const char *format,
+                                  ...);
+void tide_stmt_pool_give(struct tide_stmt_pool *pool, sqlite3_stmt *stmt); /* NULL is fine */
+
+#endif
