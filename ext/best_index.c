@@ -52,12 +52,12 @@ static bool orders_by_since(const struct tide_spec *spec, const sqlite3_index_in
          (info->aOrderBy[0].iColumn == -1 || info->aOrderBy[0].iColumn == (int)spec->ncolumns + TIDE_HIDDEN_SINCE);
 }
 
-/* Few enough partitions to merge: as far as the cache knows, for planning must not read. A scan merges any number. */
-static bool may_merge(const struct tide_dataset *ds, bool one_partition) {
-  return one_partition || ds->npartitions <= ORDERED_PARTITIONS_MAX;
+/* Few enough partitions to merge. A scan merges any number. */
+static bool may_merge(int64_t npartitions, bool one_partition) {
+  return one_partition || npartitions <= ORDERED_PARTITIONS_MAX;
 }
 
-int tide_best_index(const struct tide_dataset *ds, const struct tide_spec *spec, bool utf16, sqlite3_index_info *info,
+int tide_best_index(const struct tide_spec *spec, bool utf16, int64_t npartitions, sqlite3_index_info *info,
                     struct tide_err *err) {
   struct tide_buf idx = {0};
   struct tide_plan_constraint *taken = tide_alloc_zero((size_t)info->nConstraint + 1, sizeof *taken, err);
@@ -73,7 +73,7 @@ int tide_best_index(const struct tide_dataset *ds, const struct tide_spec *spec,
     taken[count++] = constraint;
     info->aConstraintUsage[i].argvIndex = (int)count;
   }
-  if (orders_by_since(spec, info) && may_merge(ds, one_partition)) {
+  if (orders_by_since(spec, info) && may_merge(npartitions, one_partition)) {
     tide_buf_put_u8(&idx, 'O', err);
     info->orderByConsumed = 1;
   }
