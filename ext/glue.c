@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "store/durable.h"
+#include "store/partition_tables.h"
 #include "store/sinks.h"
 
 struct tide_val tide_glue_value(sqlite3_value *value) {
@@ -165,6 +166,7 @@ static void location_clear(struct location *location) {
   tide_free(location->name);
 }
 
+/* A name in two schemas must be written with its schema. */
 static void look_in_schema(struct tide_conn *conn, const char *schema, const char *name, struct location *location,
                            struct tide_err *err) {
   char *found = tide_sinks_find_dataset(conn->db, (struct tide_names){.schema = schema, .dataset = name}, err);
@@ -180,15 +182,41 @@ static void look_in_schema(struct tide_conn *conn, const char *schema, const cha
   location->name = found;
 }
 
-/* A name in two schemas must be written with its schema. */
-static void look_in_all(struct tide_conn *conn, const char *name, struct location *location, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_schemas_prepare(conn->db, err);
-  while (tide_stmt_row(stmt, err)) {
-    const char *schema = tide_stmt_text(stmt, 0, NULL, err);
-    if (schema != NULL)
-      look_in_schema(conn, schema, name, location, err);
+void tide_glue_refuse_partition_table(struct tide_conn *conn, const char *schema, const char *name,
+                                      struct tide_err *err) {
+  char *dataset = tide_partition_tables_dataset(conn->db, schema, name, err);
+  if (dataset != NULL)
+    tide_err_set(err, SQLITE_ERROR, "%s is a partition table of dataset %s: give the dataset's name", name, dataset);
+  tide_free(dataset);
+}
+
+static void refuse_in_schema(struct tide_conn *conn, const char *schema, const char *name, struct location *location,
+                             struct tide_err *err) {
+  (void)location;
+  tide_glue_refuse_partition_table(conn, schema, name, err);
+}
+
+typedef void look_in(struct tide_conn *conn, const char *schema, const char *name, struct location *location,
+                     struct tide_err *err);
+
+/* 'schema.name' when the part before the first dot is a schema; otherwise the dot belongs to the name, which is looked
+ * for in all schemas. */
+static void look_everywhere(struct tide_conn *conn, const char *text, look_in *look, struct location *location,
+                            struct tide_err *err) {
+  const char *dot = strchr(text, '.');
+  char *given = dot != NULL ? tide_copy_text(text, (size_t)(dot - text), err) : NULL;
+  if (given != NULL && sqlite3_txn_state(conn->db, given) >= 0) {
+    look(conn, given, dot + 1, location, err);
+  } else {
+    sqlite3_stmt *stmt = tide_schemas_prepare(conn->db, err);
+    while (tide_stmt_row(stmt, err)) {
+      const char *schema = tide_stmt_text(stmt, 0, NULL, err);
+      if (schema != NULL)
+        look(conn, schema, text, location, err);
+    }
+    sqlite3_finalize(stmt);
   }
-  sqlite3_finalize(stmt);
+  tide_free(given);
 }
 
 struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *argument, struct tide_err *err) {
@@ -197,19 +225,14 @@ struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *ar
     tide_err_set(err, SQLITE_ERROR, "expected the name of a dataset as text, such as 'logs' or 'main.logs'");
     return NULL;
   }
-  /* 'schema.name' when the part before the first dot is a schema; otherwise the dot belongs to the name. */
-  const char *dot = strchr(text, '.');
-  char *schema = dot != NULL ? tide_copy_text(text, (size_t)(dot - text), err) : NULL;
   struct location location = {0};
-  if (schema != NULL && sqlite3_txn_state(conn->db, schema) >= 0)
-    look_in_schema(conn, schema, dot + 1, &location, err);
-  else
-    look_in_all(conn, text, &location, err);
+  look_everywhere(conn, text, look_in_schema, &location, err);
+  if (location.name == NULL && !tide_err_is_set(err))
+    look_everywhere(conn, text, refuse_in_schema, &location, err);
   if (location.name == NULL)
     tide_err_set(err, SQLITE_ERROR, "no such dataset: %s", text);
   struct tide_dataset *ds =
       tide_err_is_set(err) ? NULL : tide_dataset_acquire(conn, location.schema, location.name, err);
   location_clear(&location);
-  tide_free(schema);
   return ds;
 }

@@ -37,4 +37,8 @@ void tide_glue_function_error(sqlite3_context *context, const struct tide_err *e
  * (tide_dataset_release). NULL with a sentence when there is none, or when several attached schemas have it. */
 struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *argument, struct tide_err *err);
 
+/* Sets the error when a name that is no dataset's is a partition table's of that schema. */
+void tide_glue_refuse_partition_table(struct tide_conn *conn, const char *schema, const char *name,
+                                      struct tide_err *err);
+
 #endif

@@ -12,6 +12,7 @@ SQLITE_EXTENSION_INIT1
 #include "tidemark.h"
 #include "vtab_dataset.h"
 #include "vtab_guard.h"
+#include "vtab_partition.h"
 #include "vtab_status.h"
 
 enum { SQLITE_FLOOR = 3038000 };
@@ -33,8 +34,9 @@ static int look_whether_loaded(sqlite3 *db, bool *ret_loaded) {
 }
 
 static int register_all(struct tide_conn *conn) {
-  int (*const registers[])(struct tide_conn *) = {tide_vtab_dataset_register, tide_vtab_status_register,
-                                                  tide_vtab_guard_register, tide_functions_register};
+  int (*const registers[])(struct tide_conn *) = {tide_vtab_dataset_register, tide_vtab_partition_register,
+                                                  tide_vtab_status_register, tide_vtab_guard_register,
+                                                  tide_functions_register};
   int rc = SQLITE_OK;
   for (size_t i = 0; rc == SQLITE_OK && i < sizeof registers / sizeof *registers; i++)
     rc = registers[i](conn);

@@ -4,6 +4,7 @@
 #include "glue.h"
 #include "integrity.h"
 #include "model/spec_parse.h"
+#include "store/partition_tables.h"
 #include "store/sinks.h"
 #include "vtab_rows.h"
 
@@ -42,6 +43,26 @@ static void make_vtab(struct tide_dataset *ds, const char *name, sqlite3_vtab **
   }
 }
 
+static int dataset_disconnect(sqlite3_vtab *base) {
+  tide_vtab_rows_clear(vtab_of(base));
+  tide_free(base);
+  return SQLITE_OK;
+}
+
+/* A new dataset as a virtual table. Its partition tables come last of all: a statement behind that one, still in xCreate,
+ * would have SQLite forget the table that is being made. */
+static void make_new(struct tide_dataset *ds, const char *name, sqlite3_vtab **ret_vtab, struct tide_err *err) {
+  sqlite3_vtab *vtab = NULL;
+  tide_sinks_create(ds->conn->db, tide_dataset_names(ds), err);
+  if (!tide_err_is_set(err))
+    make_vtab(ds, name, &vtab, err);
+  tide_partition_tables_reconnect(ds->conn->db, tide_dataset_names(ds), err);
+  if (!tide_err_is_set(err))
+    *ret_vtab = vtab;
+  else if (vtab != NULL)
+    dataset_disconnect(vtab);
+}
+
 static int dataset_create(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret_vtab,
                           char **ret_message) {
   struct tide_err err = {0};
@@ -53,12 +74,9 @@ static int dataset_create(sqlite3 *db, void *aux, int argc, const char *const *a
   struct tide_options options;
   struct tide_spec *spec = tide_err_is_set(&err) ? NULL : tide_spec_parse(argc - 3, argv + 3, &options, &err);
   struct tide_dataset *ds = spec != NULL ? tide_dataset_create(conn, schema, name, spec, &options, &err) : NULL;
-  if (ds != NULL) {
-    tide_sinks_create(db, tide_dataset_names(ds), &err);
-    if (!tide_err_is_set(&err))
-      make_vtab(ds, name, ret_vtab, &err);
-    tide_dataset_release(ds);
-  }
+  if (ds != NULL)
+    make_new(ds, name, ret_vtab, &err);
+  tide_dataset_release(ds);
   tide_spec_unref(spec);
   sqlite3_set_last_insert_rowid(db, rowid);
   return tide_vtab_rows_connect_error(ret_message, &err);
@@ -76,12 +94,6 @@ static int dataset_connect(sqlite3 *db, void *aux, int argc, const char *const *
   return tide_vtab_rows_connect_error(ret_message, &err);
 }
 
-static int dataset_disconnect(sqlite3_vtab *base) {
-  tide_vtab_rows_clear(vtab_of(base));
-  tide_free(base);
-  return SQLITE_OK;
-}
-
 static int dataset_destroy(sqlite3_vtab *base) {
   struct tide_err err = {0};
   struct tide_dataset *ds = vtab_of(base)->ds;
@@ -97,6 +109,8 @@ static int dataset_rename(sqlite3_vtab *base, const char *new_name) {
   struct tide_err err = {0};
   struct tide_dataset *ds = vtab_of(base)->ds;
   tide_vtab_rows_check_name(noun, new_name, &err);
+  if (!tide_err_is_set(&err))
+    tide_partition_tables_refuse(ds->conn->db, tide_dataset_names(ds), "a RENAME", &err);
   if (!tide_err_is_set(&err))
     tide_sinks_rename(ds->conn->db, tide_dataset_names(ds), new_name, &err);
   if (!tide_err_is_set(&err))

@@ -154,7 +154,10 @@ static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char
   if (text[GUARD_SINK] != NULL && strlen(text[GUARD_SINK]) != (size_t)sqlite3_value_bytes(argument(argv, GUARD_SINK)))
     tide_err_set(err, SQLITE_CONSTRAINT, "the name of a sink has no NUL in it");
   sqlite3_stmt *stmt = tide_sink_datasets_prepare(vtab->conn->db, vtab->schema, names.dataset, err);
-  if (stmt != NULL && sqlite3_step(stmt) != SQLITE_ROW)
+  const bool found = stmt != NULL && sqlite3_step(stmt) == SQLITE_ROW;
+  if (!found)
+    tide_glue_refuse_partition_table(vtab->conn, vtab->schema, names.dataset, err);
+  if (!found)
     tide_err_set(err, SQLITE_CONSTRAINT, "no such dataset in schema %s: %s", vtab->schema, names.dataset);
   sqlite3_finalize(stmt);
   struct tide_dataset *ds =

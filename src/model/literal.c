@@ -50,7 +50,9 @@ static bool goes_on(char c) {
   return strchr(" \t\n\v\f\r-/", c) == NULL;
 }
 
-void tide_literal_take(struct tide_words *words, struct tide_literal *ret_literal, struct tide_err *err) {
+void tide_literal_take(struct tide_words *words, const char *where, struct tide_literal *ret_literal,
+                       struct tide_err *err) {
+  char expected[120];
   const struct tide_word *word = &words->word;
   size_t size = 0;
   if (word->kind == TIDE_WORD_STRING || is_name(word))
@@ -60,7 +62,8 @@ void tide_literal_take(struct tide_words *words, struct tide_literal *ret_litera
   else if (word->kind == TIDE_WORD_NUMBER || word->kind == TIDE_WORD_OTHER)
     size = number_size(word->at);
   if (size == 0 || goes_on(word->at[size])) {
-    tide_word_unexpected(word, "a constant behind DEFAULT: a number, 'text', x'00', NULL, TRUE or FALSE", err);
+    sqlite3_snprintf(sizeof expected, expected, "a constant %s: a number, 'text', x'00', NULL, TRUE or FALSE", where);
+    tide_word_unexpected(word, expected, err);
     return;
   }
   *ret_literal = (struct tide_literal){word->at, size};

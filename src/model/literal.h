@@ -11,7 +11,9 @@ struct tide_literal {
   size_t size;    /* 0: there is none */
 };
 
-/* Takes the constant at the current word and goes behind it. An error names what stands there instead. */
-void tide_literal_take(struct tide_words *words, struct tide_literal *ret_literal, struct tide_err *err);
+/* Takes the constant at the current word and goes behind it. An error names what stands there instead, and where a
+ * constant was expected ("behind DEFAULT"). */
+void tide_literal_take(struct tide_words *words, const char *where, struct tide_literal *ret_literal,
+                       struct tide_err *err);
 
 #endif

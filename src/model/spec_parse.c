@@ -73,7 +73,7 @@ static void parse_constraints(struct tide_words *words, struct tide_column *colu
     const char *refused = refused_as(refused_constraints, &words->word);
     if (dflt != NULL && tide_word_is(&words->word, "DEFAULT")) {
       tide_words_advance(words);
-      tide_literal_take(words, dflt, err);
+      tide_literal_take(words, "behind DEFAULT", dflt, err);
     } else if (refused != NULL) {
       tide_err_set(err, SQLITE_ERROR, "%s is not supported: only NOT NULL %s", refused,
                    dflt != NULL ? "and DEFAULT are" : "is");
