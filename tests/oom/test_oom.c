@@ -116,6 +116,15 @@ static const struct statement statements[] = {
      " SELECT tidemark_prune('logs')",
      0}, /* partition by partition */
     {"SELECT tidemark_set('logs', 'retention_age', 0); SELECT tidemark_prune('logs', 'dry-run')", 0},
+    {"BEGIN; CREATE VIRTUAL TABLE part USING tidemark_partition(logs, source='s0'); INSERT INTO part(n) VALUES(7);"
+     " SELECT * FROM part WHERE since > 5 ORDER BY since; ALTER TABLE part RENAME TO other; DELETE FROM other WHERE n "
+     "= 2;"
+     " DROP TABLE other; COMMIT",
+     1},
+    {"BEGIN; CREATE VIRTUAL TABLE temp.part USING tidemark_partition(main.logs, source='s0'); DROP TABLE logs;"
+     " CREATE VIRTUAL TABLE logs USING tidemark(source TEXT NOT NULL, n INTEGER, x ANY, partition_by=source);"
+     " INSERT INTO part(n) VALUES(7); COMMIT",
+     1},
     {"ALTER TABLE logs RENAME TO renamed", 1},
     {"DROP TABLE logs", 0},
 };
