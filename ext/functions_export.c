@@ -76,6 +76,8 @@ static void export_sink(struct export_call *call, struct tide_runner *runner, co
   struct tide_tick tick = {0};
   if (strcmp(sink->state, "active") == 0)
     tide_runner_tick(runner, sink, &tick, err);
+  if (tick.failed > 0 && call->sink != NULL)
+    tide_durable_check_writable(runner->conn->db, runner->schema, err); /* of all sinks, the others may go on */
   tide_buf_put_string(call->json, call->found > 1 ? ",{" : "{", err);
   tide_functions_put_text(call->json, "sink", sink->sink, err);
   tide_buf_put_u8(call->json, ',', err);

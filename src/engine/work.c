@@ -6,7 +6,7 @@
 
 void tide_work_begin(struct tide_dataset *ds, const char *what, struct tide_work *ret_work, struct tide_err *err) {
   sqlite3 *db = ds->conn->db;
-  *ret_work = (struct tide_work){.ds = ds, .rowid = sqlite3_last_insert_rowid(db)};
+  *ret_work = (struct tide_work){.ds = ds};
   tide_unit_begin(db, ds->schema, what, &ret_work->unit, err);
   if (!tide_err_is_set(err))
     tide_catalog_join_transaction(db, tide_dataset_names(ds), err);
@@ -17,7 +17,6 @@ void tide_work_begin(struct tide_dataset *ds, const char *what, struct tide_work
 void tide_work_end(struct tide_work *work, struct tide_err *err) {
   struct tide_dataset *ds = work->ds;
   tide_unit_end(&work->unit, err);
-  sqlite3_set_last_insert_rowid(ds->conn->db, work->rowid);
   if (tide_err_is_set(err))
     tide_dataset_forget(ds);
 }

@@ -9,7 +9,6 @@
 struct tide_work {
   struct tide_dataset *ds;
   struct tide_unit unit;
-  int64_t rowid; /* last_insert_rowid() as it was */
 };
 
 /* Begins, flushes what is in memory and makes the cache right. Who takes rows away or rewrites them asks

@@ -301,6 +301,8 @@ static void tick_sink(struct ticking *ticking, const struct tide_sink *sink, str
   ticking->ds = tide_dataset_acquire(ticking->runner->conn, ticking->runner->schema, sink->dataset, err);
   if (ticking->ds == NULL || !find_candidates(ticking, sink, err))
     return;
+  if (ticking->ncandidates > 0 || tide_batch_last(ticking->runner->conn->db, ticking->runner->schema, err) > 0)
+    tide_durable_check_writable(ticking->runner->conn->db, ticking->runner->schema, err);
   ship_open(ticking, err);
   if (ticking->ncandidates == 0 || tide_err_is_set(err))
     return;

@@ -9,6 +9,13 @@ void tide_durable_check_idle(sqlite3 *db, const char *what, struct tide_err *err
     tide_err_set(err, SQLITE_MISUSE, "%s: a statement or transaction is still open: commit first", what);
 }
 
+void tide_durable_check_writable(sqlite3 *db, const char *schema, struct tide_err *err) {
+  if (sqlite3_db_readonly(db, schema) == 1)
+    tide_err_set(err, SQLITE_READONLY, "schema %s cannot be written: its file was opened read-only", schema);
+  else if (tide_stmt_int(db, 0, err, "PRAGMA query_only") != 0)
+    tide_err_set(err, SQLITE_READONLY, "schema %s cannot be written: PRAGMA query_only is on", schema);
+}
+
 /* An interrupted connection, as long as the statement that called us is active, compiles nothing that has a space:
  * written so, SQLite obeys while it parses, and reports the interrupt only at the end. */
 static void set_synchronous(struct tide_durable *durable, int level, struct tide_err *err) {
@@ -30,6 +37,10 @@ static void roll_back(struct tide_durable *durable) {
   }
 }
 
+static struct tide_durable idle(sqlite3 *db, const char *schema) {
+  return (struct tide_durable){.db = db, .schema = schema, .synchronous = -1, .rowid = sqlite3_last_insert_rowid(db)};
+}
+
 /* BEGIN may have begun although it was interrupted. */
 static void begin(struct tide_durable *durable, struct tide_err *err) {
   durable->undo = prepare_undo(durable->db, durable->schema, err);
@@ -40,12 +51,14 @@ static void begin(struct tide_durable *durable, struct tide_err *err) {
 }
 
 void tide_durable_begin_plain(sqlite3 *db, const char *schema, struct tide_durable *ret_durable, struct tide_err *err) {
-  *ret_durable = (struct tide_durable){.db = db, .schema = schema, .synchronous = -1};
+  *ret_durable = idle(db, schema);
+  tide_durable_check_writable(db, schema, err);
   begin(ret_durable, err);
 }
 
 void tide_durable_begin(sqlite3 *db, const char *schema, struct tide_durable *ret_durable, struct tide_err *err) {
-  *ret_durable = (struct tide_durable){.db = db, .schema = schema, .synchronous = -1};
+  *ret_durable = idle(db, schema);
+  tide_durable_check_writable(db, schema, err);
   const int level = (int)tide_stmt_int(db, SYNCHRONOUS_EXTRA, err, "PRAGMA \"%w\".synchronous", schema);
   if (level != SYNCHRONOUS_EXTRA && !tide_err_is_set(err)) {
     ret_durable->synchronous = level;
@@ -70,12 +83,13 @@ void tide_durable_end(struct tide_durable *durable, struct tide_err *err) {
     if (tide_err_is_set(&restore))
       tide_err_set(err, restore.rc, "%s", restore.msg);
   }
+  sqlite3_set_last_insert_rowid(durable->db, durable->rowid);
 }
 
 void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct tide_unit *ret_unit,
                      struct tide_err *err) {
-  *ret_unit =
-      (struct tide_unit){.txn = {.db = db, .schema = schema, .synchronous = -1}, .nested = !sqlite3_get_autocommit(db)};
+  *ret_unit = (struct tide_unit){.txn = idle(db, schema), .nested = !sqlite3_get_autocommit(db)};
+  tide_durable_check_writable(db, schema, err);
   if (!ret_unit->nested && sqlite3_txn_state(db, NULL) == SQLITE_TXN_WRITE) {
     tide_err_set(err, SQLITE_BUSY, "%s cannot run inside a statement that writes", what); /* COMMIT would say so */
     return;
@@ -112,6 +126,7 @@ void tide_unit_end(struct tide_unit *unit, struct tide_err *err) {
     unit->txn.began = false;
     sqlite3_finalize(unit->txn.undo);
     unit->txn.undo = NULL;
+    sqlite3_set_last_insert_rowid(unit->txn.db, unit->txn.rowid);
   } else {
     tide_durable_end(&unit->txn, err);
   }

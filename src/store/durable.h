@@ -4,6 +4,7 @@
 #define TIDE_STORE_DURABLE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "base/sqlite.h"
@@ -11,12 +12,17 @@
 /* SQLITE_MISUSE with what to do when a statement or transaction of the connection is open on any schema. */
 void tide_durable_check_idle(sqlite3 *db, const char *what, struct tide_err *err);
 
+/* SQLITE_READONLY with the reason when nothing can be written to the schema: its file was opened read-only, or the
+ * connection is set so. */
+void tide_durable_check_writable(sqlite3 *db, const char *schema, struct tide_err *err);
+
 /* BEGIN IMMEDIATE with synchronous at EXTRA, so that the commit, and every commit before it, is on the disk when it
  * returns. On failure nothing is left to end, which tide_durable_end may do all the same. */
 struct tide_durable {
   sqlite3 *db;
   const char *schema;
   int synchronous; /* as it was; -1: unchanged */
+  int64_t rowid;   /* last_insert_rowid() as it was: its end puts it back */
   bool began;
   sqlite3_stmt *undo; /* rolls back when ROLLBACK cannot */
 };

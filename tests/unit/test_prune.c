@@ -452,8 +452,8 @@ START_TEST(read_only_database) {
   ck_assert_int_eq(sqlite3_open_v2(scratch_path("db"), &db, SQLITE_OPEN_READONLY, "shim"), SQLITE_OK);
   ck_assert_int_eq(sqlite3_tidemark_init(db, NULL, NULL), SQLITE_OK);
   assert_int(db, 35, "SELECT tidemark_prune('logs', 'dry-run') ->> 'rows'");
-  db_refuses(db, SQLITE_READONLY, "readonly database", "SELECT tidemark_prune('logs')");
-  db_refuses(db, SQLITE_READONLY, "readonly database", "SELECT tidemark_set('logs', 'retention_rows', 1)");
+  db_refuses(db, SQLITE_READONLY, "opened read-only", "SELECT tidemark_prune('logs')");
+  db_refuses(db, SQLITE_READONLY, "opened read-only", "SELECT tidemark_set('logs', 'retention_rows', 1)");
   assert_int(db, 40, "SELECT count(*) FROM logs");
   end();
 }
