@@ -63,16 +63,10 @@ void tide_functions_each_schema(struct tide_conn *conn, tide_functions_each *cal
 }
 
 const char *tide_functions_name_in(struct tide_conn *conn, const char *name, const char *schema) {
-  const char *dot = name != NULL ? strchr(name, '.') : NULL;
-  if (dot == NULL)
+  const size_t size = name != NULL ? tide_glue_schema_size(conn->db, name) : 0;
+  if (size == 0)
     return name;
-  const size_t size = (size_t)(dot - name);
-  if (strlen(schema) == size && sqlite3_strnicmp(name, schema, (int)size) == 0)
-    return dot + 1;
-  char other[256];
-  sqlite3_snprintf((int)sizeof other, other, "%.*s", (int)size, name);
-  return sqlite3_txn_state(conn->db, other) < 0 ? name
-                                                : NULL; /* the dot is the name's own when no schema is called so */
+  return strlen(schema) == size && sqlite3_strnicmp(name, schema, (int)size) == 0 ? name + size + 1 : NULL;
 }
 
 /* ---- registering ---- */

@@ -196,17 +196,31 @@ static void refuse_in_schema(struct tide_conn *conn, const char *schema, const c
   tide_glue_refuse_partition_table(conn, schema, name, err);
 }
 
+size_t tide_glue_schema_size(sqlite3 *db, const char *text) {
+  char schema[256];
+  for (const char *dot = strchr(text, '.'); dot != NULL; dot = strchr(dot + 1, '.')) {
+    const size_t size = (size_t)(dot - text);
+    if (size >= sizeof schema)
+      break;
+    memcpy(schema, text, size);
+    schema[size] = '\0';
+    if (sqlite3_txn_state(db, schema) >= 0)
+      return size;
+  }
+  return 0;
+}
+
 typedef void look_in(struct tide_conn *conn, const char *schema, const char *name, struct location *location,
                      struct tide_err *err);
 
-/* 'schema.name' when the part before the first dot is a schema; otherwise the dot belongs to the name, which is looked
+/* 'schema.name' when the part before a dot is a schema; otherwise the dots belong to the name, which is looked
  * for in all schemas. */
 static void look_everywhere(struct tide_conn *conn, const char *text, look_in *look, struct location *location,
                             struct tide_err *err) {
-  const char *dot = strchr(text, '.');
-  char *given = dot != NULL ? tide_copy_text(text, (size_t)(dot - text), err) : NULL;
-  if (given != NULL && sqlite3_txn_state(conn->db, given) >= 0) {
-    look(conn, given, dot + 1, location, err);
+  const size_t size = tide_glue_schema_size(conn->db, text);
+  char *given = size > 0 ? tide_copy_text(text, size, err) : NULL;
+  if (given != NULL) {
+    look(conn, given, text + size + 1, location, err);
   } else {
     sqlite3_stmt *stmt = tide_schemas_prepare(conn->db, err);
     while (tide_stmt_row(stmt, err)) {

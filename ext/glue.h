@@ -33,6 +33,10 @@ int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err);
 int tide_glue_insert_error(sqlite3 *db, sqlite3_vtab *vtab, const struct tide_err *err);
 void tide_glue_function_error(sqlite3_context *context, const struct tide_err *err);
 
+/* How many bytes of 'schema.name' are the schema's name: what stands before the first dot behind which it is one of the
+ * connection's; 0 when all dots are the name's own. */
+size_t tide_glue_schema_size(sqlite3 *db, const char *text);
+
 /* Finds the schema of a dataset that a function was given as 'name' or 'schema.name' and takes its handle
  * (tide_dataset_release). NULL with a sentence when there is none, or when several attached schemas have it. */
 struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *argument, struct tide_err *err);
