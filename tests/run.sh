@@ -1,7 +1,9 @@
 #!/bin/sh
 # Builds and runs the tests:  sh tests/run.sh [--sanitize] [--long] [name...]
+#                             sh tests/run.sh --hosts [version...]
 #   --sanitize  under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-sanitize
 #   --long      longer random runs and bigger loads
+#   --hosts     the module in other versions of SQLite, which it fetches and builds (tests/hosts/releases.txt)
 #   name        only the tests whose name holds one of these words (see them all: meson test -C build --list)
 # On a bare Debian it installs what is missing. The last line is "N passed, N failed".
 set -eu
@@ -15,6 +17,7 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 
 sanitize=
 long=
+hosts=
 newline='
 '
 words=
@@ -22,6 +25,7 @@ while [ $# -gt 0 ]; do
   case $1 in
   --sanitize) sanitize=yes ;;
   --long) long=yes ;;
+  --hosts) hosts=yes ;;
   -h | --help)
     usage
     exit 0
@@ -36,7 +40,17 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-install_missing
+if [ -n "$hosts" ] && [ -n "$sanitize$long" ]; then
+  echo "--hosts goes with no other option" >&2
+  exit 2
+fi
+
+install_missing ${hosts:+python3 ca-certificates}
+if [ -n "$hosts" ]; then
+  build_into "$root/build"
+  # shellcheck disable=SC2086 # versions are words
+  exec python3 "$root/tests/hosts/run.py" "$root/build" $words
+fi
 if [ -n "$sanitize" ]; then
   build=$root/build-sanitize
   build_into "$build" -Db_sanitize=address,undefined

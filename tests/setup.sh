@@ -2,8 +2,14 @@
 # What tests/run.sh and sql/demo.sh share: tools from Debian's packages, and a build. Sourced, with $root set to the top
 # of the checkout; not run by itself. Its variables begin with setup_, since sh has no local ones.
 
-# The Debian packages that this machine still lacks, one a line.
+# The Debian packages that this machine still lacks, one a line. Arguments: what is wanted beside what every build needs.
 missing_packages() {
+  for extra in "$@"; do
+    case $extra in
+    ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates ;;
+    *) command -v "$extra" >/dev/null || echo "$extra" ;;
+    esac
+  done
   command -v gcc >/dev/null || command -v cc >/dev/null || echo gcc
   command -v meson >/dev/null || echo meson
   command -v ninja >/dev/null || echo ninja-build
@@ -16,8 +22,9 @@ missing_packages() {
   done
 }
 
+# install_missing [package...]: those, too.
 install_missing() {
-  setup_packages=$(missing_packages | paste -sd ' ' -)
+  setup_packages=$(missing_packages "$@" | paste -sd ' ' -)
   [ -n "$setup_packages" ] || return 0
   if ! command -v apt-get >/dev/null; then
     echo "These Debian packages, or your system's likeness of them, are missing: $setup_packages" >&2
