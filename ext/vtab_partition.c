@@ -32,7 +32,7 @@ static char *find_name(const struct partition_vtab *vtab, struct tide_err *err) 
   sqlite3 *db = vtab->conn->db;
   if (sqlite3_txn_state(db, vtab->schema) < 0) /* a schema that is not attached */
     return NULL;
-  return tide_sinks_find_dataset(db, (struct tide_names){vtab->schema, vtab->words.dataset}, err);
+  return tide_sinks_find_dataset(db, (struct tide_names){.schema = vtab->schema, .dataset = vtab->words.dataset}, err);
 }
 
 /* The values that the words give the partition columns, typed as these are; a view of held. */

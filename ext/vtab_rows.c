@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/stmt.h"
 #include "best_index.h"
 #include "engine/erase.h"
 #include "engine/plan.h"
@@ -56,8 +57,11 @@ static char *declaration(const struct tide_spec *spec, struct tide_err *err) {
 
 void tide_vtab_rows_declare(struct tide_vtab_rows *vtab, sqlite3 *db, struct tide_dataset *ds, struct tide_err *err) {
   char *sql = tide_err_is_set(err) ? NULL : declaration(ds->spec, err);
-  if (sql != NULL && sqlite3_declare_vtab(db, sql) != SQLITE_OK)
-    tide_err_set(err, SQLITE_ERROR, "%s %s: %s", vtab->noun, vtab->name, sqlite3_errmsg(db));
+  const int rc = sql != NULL ? sqlite3_declare_vtab(db, sql) : SQLITE_OK;
+  if (rc != SQLITE_OK) {
+    tide_stmt_error(db, rc, err);
+    tide_err_prefix(err, "%s %s", vtab->noun, vtab->name);
+  }
   tide_free(sql);
   sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
