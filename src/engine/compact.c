@@ -194,8 +194,10 @@ static void rewrite_run(struct rewrite *rewrite, struct tide_err *err) {
   const struct tide_pick_run *run = rewrite->run;
   struct tide_dataset *ds = compact->ds;
   tide_dataset_touched(ds);
-  if (tide_packer_init(&rewrite->packer, ds, compact->partition, level_of(ds), run->revision + 1, err) == 0)
+  if (tide_packer_init(&rewrite->packer, ds, level_of(ds), err) == 0) {
+    tide_packer_start(&rewrite->packer, compact->partition, run->revision + 1);
     write_run(rewrite, err);
+  }
   if (!tide_err_is_set(err)) {
     tide_deleted_forget(ds->conn->db, compact->names, compact->partition, run->segments[0].first_since - 1,
                         last_since(run), err);
@@ -242,52 +244,62 @@ static bool budget_has(const struct compact *compact, int64_t stored_bytes) {
   return compact->result->runs == 0 || stored_bytes <= compact->request->max_bytes - compact->result->stored_in;
 }
 
-/* The first batch of the tail above a since of which DELETE took rows. */
-static bool find_deleted(struct compact *compact, sqlite3_stmt *stmt, int64_t above, struct tide_tail_entry *ret_entry,
-                         struct tide_err *err) {
-  struct tide_dataset *ds = compact->ds;
-  bool found = false;
-  sqlite3_stmt *snapshot = tide_read_begin(ds->conn->db, ds->schema, err);
-  tide_txn_flush(ds, err);
-  tide_dataset_refresh(ds, err);
-  for (size_t i = 0; i < ds->tail.count && !found && !tide_err_is_set(err); i++) {
-    const struct tide_tail_entry *entry = &ds->tail.entries[i];
-    found = entry->last_since > above && entry->first_since <= ds->deleted_max &&
-            tide_deleted_has(stmt, entry->partition, entry->first_since, entry->last_since, err);
-    if (found)
-      *ret_entry = *entry;
-  }
-  sqlite3_finalize(snapshot);
-  return found;
+/* Partitions to seal. */
+struct seal_list {
+  int64_t *ids;
+  size_t count;
+  size_t cap;
+  int64_t bytes; /* of their tails */
+};
+
+static void list_partition(struct seal_list *list, const struct tide_tail_entry *newest, struct tide_err *err) {
+  void *ids = list->ids;
+  if (tide_grow(&ids, &list->cap, list->count + 1, sizeof *list->ids, err) != 0)
+    return;
+  list->ids = ids;
+  list->ids[list->count++] = newest->partition;
+  list->bytes += newest->partition_bytes;
 }
 
-static void seal_one(struct compact *compact, int64_t partition, int64_t stored_bytes, struct tide_err *err) {
-  struct tide_compact_result *result = compact->result;
-  struct tide_seal_result sealed = {0};
-  tide_seal_piece(compact->ds, "tidemark_compact", partition, &sealed, &result->failures, err);
-  if (sealed.partitions == 0)
-    return;
-  result->runs++;
-  result->segments_out += sealed.segments;
-  result->rows += sealed.rows;
-  result->dropped += sealed.dropped;
-  result->stored_in += stored_bytes;
-  result->stored_out += sealed.stored_bytes;
+/* The partitions of whose tail DELETE took rows, as many as the call may do. */
+static void list_deleted(struct compact *compact, struct seal_list *list, struct tide_err *err) {
+  struct tide_dataset *ds = compact->ds;
+  const struct tide_tail_index *tail = &ds->tail;
+  sqlite3_stmt *snapshot = tide_read_begin(ds->conn->db, ds->schema, err);
+  sqlite3_stmt *stmt = tide_deleted_has_prepare(ds->conn->db, compact->names, err);
+  tide_txn_flush(ds, err);
+  tide_dataset_refresh(ds, err);
+  for (size_t i = 0; i < tail->end && !compact->result->more && !tide_err_is_set(err); i++) {
+    const struct tide_tail_entry *first = &tail->entries[i];
+    if (first->rows == 0 || first->before != 0 || first->first_since > ds->deleted_max)
+      continue;
+    const struct tide_tail_entry *newest = tide_tail_index_find(tail, first->partition);
+    if (!tide_deleted_has(stmt, first->partition, first->first_since, newest->last_since, err))
+      continue;
+    if (list->count == 0 || newest->partition_bytes <= compact->request->max_bytes - list->bytes)
+      list_partition(list, newest, err);
+    else
+      compact->result->more = true;
+  }
+  tide_stmt_pool_give(compact->names.pool, stmt);
+  sqlite3_finalize(snapshot);
 }
 
 /* Seals the partitions that have deleted rows in the tail. */
 static void seal_deleted(struct compact *compact, struct tide_err *err) {
-  struct tide_tail_entry entry = {0};
-  sqlite3_stmt *stmt = tide_deleted_has_prepare(compact->ds->conn->db, compact->names, err);
-  while (find_deleted(compact, stmt, entry.last_since, &entry, err)) {
-    const struct tide_tail_entry *tail = tide_tail_index_find(&compact->ds->tail, entry.partition);
-    if (!budget_has(compact, tail->partition_bytes)) {
-      compact->result->more = true;
-      break;
-    }
-    seal_one(compact, entry.partition, tail->partition_bytes, err);
-  }
-  tide_stmt_pool_give(compact->names.pool, stmt);
+  struct seal_list list = {0};
+  struct tide_compact_result *result = compact->result;
+  struct tide_seal_result sealed = {0};
+  list_deleted(compact, &list, err);
+  if (!tide_err_is_set(err) && list.count > 0)
+    tide_seal_pieces(compact->ds, "tidemark_compact", list.ids, list.count, &sealed, &result->failures, err);
+  tide_free(list.ids);
+  result->runs += sealed.partitions;
+  result->segments_out += sealed.segments;
+  result->rows += sealed.rows;
+  result->dropped += sealed.dropped;
+  result->stored_in += sealed.partitions > 0 ? list.bytes : 0;
+  result->stored_out += sealed.stored_bytes;
 }
 
 static void compact_all(struct compact *compact, struct tide_err *err) {

@@ -66,16 +66,8 @@ static void add_part(struct parts *parts, struct tide_cut_part part, struct tide
 }
 
 static int64_t bytes_of_entry(const struct tide_tail_index *tail, int64_t last_since) {
-  size_t low = 0;
-  size_t high = tail->count;
-  while (low < high) {
-    const size_t middle = low + (high - low) / 2;
-    if (tail->entries[middle].last_since < last_since)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low < tail->count ? tail->entries[low].bytes : 0;
+  const size_t place = tide_tail_index_above(tail, last_since - 1);
+  return place < tail->places ? tail->entries[place].bytes : 0;
 }
 
 /* One part for each batch in the tail. Gives their rows. */

@@ -18,10 +18,10 @@ static void list_tail(struct tide_dataset *ds, struct tail_list *list, struct ti
   tide_txn_flush(ds, err);
   tide_dataset_refresh(ds, err);
   sqlite3_finalize(snapshot);
-  for (size_t i = 0; i < ds->tail.count && !tide_err_is_set(err); i++) {
+  for (size_t i = 0; i < ds->tail.end && !tide_err_is_set(err); i++) {
     const struct tide_tail_entry *entry = &ds->tail.entries[i];
-    if (entry->partition_rows != entry->rows)
-      continue; /* not its partition's first */
+    if (entry->rows == 0 || entry->before != 0)
+      continue; /* gone, or not its partition's first */
     if (list->count == TIDE_MAINTAIN_SEAL_PARTITIONS) {
       list->more = true;
       break;
@@ -36,8 +36,8 @@ static void seal_tail(struct tide_dataset *ds, struct tide_maintain_result *resu
     return;
   list_tail(ds, list, err);
   result->more = result->more || list->more;
-  for (size_t i = 0; i < list->count && !tide_err_is_set(err); i++)
-    tide_seal_piece(ds, "tidemark_maintain", list->ids[i], &result->sealed, &result->failures, err);
+  if (!tide_err_is_set(err))
+    tide_seal_pieces(ds, "tidemark_maintain", list->ids, list->count, &result->sealed, &result->failures, err);
   tide_free(list);
 }
 

@@ -4,17 +4,24 @@
 #include "segment/segment.h"
 #include "store/chunks.h"
 
-int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_t partition, int64_t level,
-                     int64_t revision, struct tide_err *err) {
+int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_t level, struct tide_err *err) {
   struct tide_config config = {0};
-  *packer = (struct tide_packer){.ds = ds, .partition = partition, .level = level, .revision = revision};
+  *packer = (struct tide_packer){.ds = ds, .level = level};
   packer->values = tide_alloc_zero(ds->spec->ncolumns, sizeof *packer->values, err);
-  if (packer->values == NULL || tide_batch_init(&packer->batch, ds->spec->ncolumns, err) != 0)
+  packer->encoder = tide_frame_encoder_create((int)level, err);
+  if (tide_err_is_set(err) || tide_batch_init(&packer->batch, ds->spec->ncolumns, err) != 0)
     return err->rc;
   /* read anew, for the handle's is older than the last seal */
   tide_catalog_config(ds->conn->db, tide_dataset_names(ds), &config, err);
   packer->next_chunk = config.next_chunk;
   return err->rc;
+}
+
+void tide_packer_start(struct tide_packer *packer, int64_t partition, int64_t revision) {
+  packer->partition = partition;
+  packer->revision = revision;
+  packer->segments = packer->rows = packer->stored_bytes = 0;
+  tide_batch_reset(&packer->batch);
 }
 
 void tide_packer_write(struct tide_packer *packer, struct tide_err *err) {
@@ -26,7 +33,7 @@ void tide_packer_write(struct tide_packer *packer, struct tide_err *err) {
                                           .chunk = packer->next_chunk,
                                           .revision = packer->revision,
                                           .level = packer->level};
-  if (tide_segment_write(ds->spec, &packer->batch, (int)packer->level, &out, err) == 0)
+  if (tide_segment_write(ds->spec, &packer->batch, packer->encoder, &out, err) == 0)
     tide_chunks_store(ds->conn->db, tide_dataset_names(ds), &place, &packer->batch, &out, err);
   if (!tide_err_is_set(err)) {
     packer->next_chunk += (int64_t)out.nchunks;
@@ -70,6 +77,7 @@ void tide_packer_finish(struct tide_packer *packer, struct tide_err *err) {
 }
 
 void tide_packer_clear(struct tide_packer *packer) {
+  tide_frame_encoder_destroy(packer->encoder);
   tide_batch_clear(&packer->batch);
   tide_free(packer->values);
 }

@@ -1,8 +1,9 @@
-/* Packs rows of one partition, ascending in since, into segments of the dataset's size. Sealing and compaction share
- * it. Life: init, add any number of times, finish, clear at any time. */
+/* Packs rows into segments of the dataset's size. Sealing and compaction share it. Life: init, then for each partition
+ * start, add rows ascending in since any number of times and finish; clear at any time. */
 #ifndef TIDE_ENGINE_PACKER_H
 #define TIDE_ENGINE_PACKER_H
 
+#include "codec/chunk.h"
 #include "engine/dataset.h"
 #include "model/batch.h"
 
@@ -14,16 +15,18 @@ struct tide_packer {
   int64_t level;    /* zstd's */
   int64_t revision; /* of the segments made */
   int64_t next_chunk;
+  struct tide_frame_encoder *encoder;
   struct tide_batch batch; /* rows of the next segment */
   struct tide_val *values;
-  int64_t segments; /* made so far, as the next two */
+  int64_t segments; /* made since start, as the next two */
   int64_t rows;
   int64_t stored_bytes;
 };
 
-/* A write transaction is open. On failure only clear is left. */
-int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_t partition, int64_t level,
-                     int64_t revision, struct tide_err *err);
+/* A write transaction is open, and stays. On failure only clear is left. */
+int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_t level, struct tide_err *err);
+/* Forgets rows that are not written yet. */
+void tide_packer_start(struct tide_packer *packer, int64_t partition, int64_t revision);
 
 /* Adds the rows first to end - 1 of a batch whose live[row] is not 0 (all columns but the partition's decoded). */
 void tide_packer_add(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t first,

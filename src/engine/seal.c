@@ -1,5 +1,6 @@
 #include "engine/seal.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -8,150 +9,221 @@
 #include "segment/segment.h"
 #include "store/deleted.h"
 
-/* One seal of one partition at work. */
-struct seal {
+struct tide_sealer {
   struct tide_dataset *ds;
   struct tide_names names;
-  int64_t partition;
-  int64_t pruned_upto;
   struct tide_batch gathered; /* decoded rows of one tail entry or run, those that are gone among them */
   struct tide_packer packer;
   uint8_t *live;
   size_t live_cap;
+  struct tide_tail_entry *entries; /* of the partition at hand, ascending */
+  size_t entries_cap;
   sqlite3_stmt *tail_stmt;
   sqlite3_stmt *deleted_stmt;
+  sqlite3_stmt *partition_stmt;
+  bool sealed; /* anything */
+  /* of the partition at hand: */
+  int64_t partition;
+  int64_t pruned_upto;
   int64_t first_since; /* of all rows that left the tail */
   int64_t last_since;
   int64_t written; /* rows that left the tail, those that are gone included */
 };
 
-static void mark_live(struct seal *seal, struct tide_err *err) {
-  const struct tide_batch *rows = &seal->gathered;
-  void *live = seal->live;
-  if (tide_grow(&live, &seal->live_cap, rows->rows, 1, err) != 0)
+static void mark_live(struct tide_sealer *sealer, struct tide_err *err) {
+  const struct tide_batch *rows = &sealer->gathered;
+  void *live = sealer->live;
+  if (tide_grow(&live, &sealer->live_cap, rows->rows, 1, err) != 0)
     return;
-  seal->live = live;
-  memset(seal->live, 1, rows->rows);
-  for (size_t row = 0; row < rows->rows && rows->since[row] <= seal->pruned_upto; row++)
-    seal->live[row] = 0;
-  if (rows->since[0] <= seal->ds->deleted_max)
-    tide_deleted_mark(seal->deleted_stmt, rows, seal->live, err);
+  sealer->live = live;
+  memset(sealer->live, 1, rows->rows);
+  for (size_t row = 0; row < rows->rows && rows->since[row] <= sealer->pruned_upto; row++)
+    sealer->live[row] = 0;
+  if (rows->since[0] <= sealer->ds->deleted_max)
+    tide_deleted_mark(sealer->deleted_stmt, sealer->partition, rows, sealer->live, err);
 }
 
 /* Moves the gathered rows that are there into segments. */
-static void take_gathered(struct seal *seal, struct tide_err *err) {
-  struct tide_batch *rows = &seal->gathered;
+static void take_gathered(struct tide_sealer *sealer, struct tide_err *err) {
+  struct tide_batch *rows = &sealer->gathered;
   if (rows->rows == 0)
     return;
-  mark_live(seal, err);
+  mark_live(sealer, err);
   if (!tide_err_is_set(err))
-    tide_packer_add(&seal->packer, rows, seal->live, 0, rows->rows, err);
+    tide_packer_add(&sealer->packer, rows, sealer->live, 0, rows->rows, err);
   if (!tide_err_is_set(err)) {
-    if (seal->written == 0)
-      seal->first_since = rows->since[0];
-    seal->last_since = rows->since[rows->rows - 1];
-    seal->written += (int64_t)rows->rows;
+    if (sealer->written == 0)
+      sealer->first_since = rows->since[0];
+    sealer->last_since = rows->since[rows->rows - 1];
+    sealer->written += (int64_t)rows->rows;
   }
   tide_batch_reset(rows);
 }
 
-static void take_tail(struct seal *seal, struct tide_err *err) {
-  const struct tide_tail_index *tail = &seal->ds->tail;
-  for (size_t i = 0; i < tail->count && !tide_err_is_set(err); i++) {
-    const struct tide_tail_entry *entry = &tail->entries[i];
-    if (entry->partition != seal->partition)
-      continue;
-    if (!tide_tail_read(seal->tail_stmt, seal->names, seal->ds->spec, entry, &seal->gathered, err))
-      tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is missing", seal->ds->name, seal->ds->name,
-                   (long long)entry->last_since);
-    if (seal->gathered.rows >= TIDE_SEGMENT_FRAME_ROWS || seal->gathered.raw_bytes >= TIDE_TXN_DIRECT_BYTES)
-      take_gathered(seal, err);
+/* The partition's entries in the tail, ascending. */
+static size_t list_entries(struct tide_sealer *sealer, struct tide_err *err) {
+  const struct tide_tail_index *tail = &sealer->ds->tail;
+  const struct tide_tail_entry *entry = tide_tail_index_find(tail, sealer->partition);
+  const size_t count = entry != NULL ? entry->partition_batches : 0;
+  void *entries = sealer->entries;
+  if (tide_grow(&entries, &sealer->entries_cap, count, sizeof *sealer->entries, err) != 0)
+    return 0;
+  sealer->entries = entries;
+  for (size_t i = count; i > 0; entry = tide_tail_index_before(tail, entry))
+    sealer->entries[--i] = *entry;
+  return count;
+}
+
+static void take_tail(struct tide_sealer *sealer, struct tide_err *err) {
+  const size_t count = list_entries(sealer, err);
+  for (size_t i = 0; i < count && !tide_err_is_set(err); i++) {
+    const struct tide_tail_entry *entry = &sealer->entries[i];
+    if (!tide_tail_read(sealer->tail_stmt, sealer->names, sealer->ds->spec, entry, &sealer->gathered, err))
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is missing", sealer->ds->name,
+                   sealer->ds->name, (long long)entry->last_since);
+    if (sealer->gathered.rows >= TIDE_SEGMENT_FRAME_ROWS || sealer->gathered.raw_bytes >= TIDE_TXN_DIRECT_BYTES)
+      take_gathered(sealer, err);
   }
   if (!tide_err_is_set(err))
-    take_gathered(seal, err);
+    take_gathered(sealer, err);
 }
 
-static void read_pruned_upto(struct seal *seal, struct tide_err *err) {
+static void read_pruned_upto(struct tide_sealer *sealer, struct tide_err *err) {
   struct tide_partition_row row = {0};
-  sqlite3_stmt *stmt = tide_catalog_partition_by_id(seal->ds->conn->db, seal->names, err);
-  if (stmt != NULL)
-    sqlite3_bind_int64(stmt, 1, seal->partition);
-  if (tide_catalog_partition_row(stmt, seal->names, &row, err))
-    seal->pruned_upto = row.pruned_upto;
-  tide_stmt_pool_give(seal->names.pool, stmt);
-}
-
-static void open_seal(struct seal *seal, struct tide_err *err) {
-  sqlite3 *db = seal->ds->conn->db;
-  seal->names = tide_dataset_names(seal->ds);
-  if (!tide_err_is_set(err))
-    tide_batch_init(&seal->gathered, seal->ds->spec->ncolumns, err);
-  if (!tide_err_is_set(err))
-    tide_packer_init(&seal->packer, seal->ds, seal->partition, seal->ds->config.options.zstd_level, 0, err);
-  read_pruned_upto(seal, err);
-  seal->tail_stmt = tide_tail_prepare(db, seal->names, err);
-  seal->deleted_stmt = tide_deleted_prepare(db, seal->names, err);
-}
-
-static void close_seal(struct seal *seal) {
-  tide_stmt_pool_give(seal->names.pool, seal->tail_stmt);
-  tide_stmt_pool_give(seal->names.pool, seal->deleted_stmt);
-  tide_batch_clear(&seal->gathered);
-  tide_packer_clear(&seal->packer);
-  tide_free(seal->live);
+  tide_stmt_bind_ints(sealer->partition_stmt, &sealer->partition, 1);
+  if (tide_catalog_partition_row(sealer->partition_stmt, sealer->names, &row, err))
+    sealer->pruned_upto = row.pruned_upto;
+  sqlite3_reset(sealer->partition_stmt);
 }
 
 /* What the shadow tables say of the partition after its rows were written to segments. */
-static void settle(struct seal *seal, struct tide_err *err) {
-  struct tide_dataset *ds = seal->ds;
+static void settle(struct tide_sealer *sealer, struct tide_err *err) {
+  struct tide_dataset *ds = sealer->ds;
   sqlite3 *db = ds->conn->db;
-  const struct tide_partition_change change = {.written = seal->written, .last_since = seal->last_since};
-  if (seal->written == 0 || tide_err_is_set(err))
+  const struct tide_partition_change change = {.written = sealer->written, .last_since = sealer->last_since};
+  if (sealer->written == 0 || tide_err_is_set(err))
     return;
-  tide_packer_finish(&seal->packer, err);
+  tide_packer_finish(&sealer->packer, err);
   if (tide_err_is_set(err))
     return;
-  tide_tail_index_delete_partition(&ds->tail, db, seal->names, seal->partition, err);
-  if (seal->first_since <= ds->deleted_max)
-    tide_deleted_forget(db, seal->names, seal->partition, seal->first_since - 1, seal->last_since, err);
-  if (seal->last_since > ds->config.sealed_since)
-    ds->config.sealed_since = seal->last_since;
-  tide_catalog_partition_change(db, seal->names, seal->partition, &change, err);
-  tide_catalog_store_counters(db, seal->names, &ds->config, err);
+  tide_tail_index_delete_partition(&ds->tail, db, sealer->names, sealer->partition, err);
+  if (sealer->first_since <= ds->deleted_max)
+    tide_deleted_forget(db, sealer->names, sealer->partition, sealer->first_since - 1, sealer->last_since, err);
+  if (sealer->last_since > ds->config.sealed_since)
+    ds->config.sealed_since = sealer->last_since;
+  tide_catalog_partition_change(db, sealer->names, sealer->partition, &change, err);
+  sealer->sealed = true;
   ds->epoch++;
 }
 
-static void add_up(const struct seal *seal, struct tide_seal_result *result) {
-  result->partitions += seal->written > 0;
-  result->segments += seal->packer.segments;
-  result->rows += seal->packer.rows;
-  result->dropped += seal->written - seal->packer.rows;
-  result->stored_bytes += seal->packer.stored_bytes;
+static void add_up(const struct tide_sealer *sealer, struct tide_seal_result *result) {
+  result->partitions += sealer->written > 0;
+  result->segments += sealer->packer.segments;
+  result->rows += sealer->packer.rows;
+  result->dropped += sealer->written - sealer->packer.rows;
+  result->stored_bytes += sealer->packer.stored_bytes;
 }
 
-void tide_seal_partition(struct tide_dataset *ds, int64_t partition, struct tide_tail_run *run,
-                         struct tide_seal_result *ret_result, struct tide_err *err) {
-  struct seal seal = {.ds = ds, .partition = partition};
-  tide_dataset_refresh(ds, err);
-  tide_dataset_touched(ds);
-  open_seal(&seal, err);
-  if (!tide_err_is_set(err))
-    take_tail(&seal, err);
-  if (run != NULL && !tide_err_is_set(err)) {
-    tide_tail_run_decode(run, ds->spec, &seal.gathered, err);
-    if (!tide_err_is_set(err))
-      take_gathered(&seal, err);
-  }
-  settle(&seal, err);
-  close_seal(&seal);
-  if (tide_err_is_set(err)) {
-    tide_dataset_forget(ds);
+void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, struct tide_tail_run *run,
+                           struct tide_seal_result *result, struct tide_err *err) {
+  if (tide_err_is_set(err))
     return;
+  sealer->partition = partition;
+  sealer->first_since = sealer->last_since = sealer->written = sealer->pruned_upto = 0;
+  tide_packer_start(&sealer->packer, partition, 0);
+  tide_batch_reset(&sealer->gathered);
+  read_pruned_upto(sealer, err);
+  if (!tide_err_is_set(err))
+    take_tail(sealer, err);
+  if (run != NULL && !tide_err_is_set(err)) {
+    tide_tail_run_decode(run, sealer->ds->spec, &sealer->gathered, err);
+    if (!tide_err_is_set(err))
+      take_gathered(sealer, err);
   }
+  settle(sealer, err);
+  if (tide_err_is_set(err))
+    return;
   if (run != NULL)
     tide_tail_run_reset(run);
-  if (ret_result != NULL)
-    add_up(&seal, ret_result);
+  if (result != NULL)
+    add_up(sealer, result);
+}
+
+static void clear_sealer(struct tide_sealer *sealer) {
+  tide_stmt_pool_give(sealer->names.pool, sealer->tail_stmt);
+  tide_stmt_pool_give(sealer->names.pool, sealer->deleted_stmt);
+  tide_stmt_pool_give(sealer->names.pool, sealer->partition_stmt);
+  tide_batch_clear(&sealer->gathered);
+  tide_packer_clear(&sealer->packer);
+  tide_free(sealer->live);
+  tide_free(sealer->entries);
+  tide_free(sealer);
+}
+
+struct tide_sealer *tide_sealer_open(struct tide_dataset *ds, struct tide_err *err) {
+  sqlite3 *db = ds->conn->db;
+  struct tide_sealer *sealer = tide_err_is_set(err) ? NULL : tide_alloc_zero(1, sizeof *sealer, err);
+  if (sealer == NULL)
+    return NULL;
+  sealer->ds = ds;
+  sealer->names = tide_dataset_names(ds);
+  tide_dataset_refresh(ds, err);
+  tide_dataset_touched(ds);
+  if (!tide_err_is_set(err) && tide_batch_init(&sealer->gathered, ds->spec->ncolumns, err) == 0)
+    tide_packer_init(&sealer->packer, ds, ds->config.options.zstd_level, err);
+  sealer->tail_stmt = tide_tail_prepare(db, sealer->names, err);
+  sealer->deleted_stmt = tide_deleted_prepare(db, sealer->names, err);
+  sealer->partition_stmt = tide_catalog_partition_by_id(db, sealer->names, err);
+  if (!tide_err_is_set(err))
+    return sealer;
+  clear_sealer(sealer);
+  tide_dataset_forget(ds);
+  return NULL;
+}
+
+void tide_sealer_close(struct tide_sealer *sealer, struct tide_err *err) {
+  if (sealer == NULL)
+    return;
+  struct tide_dataset *ds = sealer->ds;
+  if (sealer->sealed)
+    tide_catalog_store_counters(ds->conn->db, sealer->names, &ds->config, err);
+  if (tide_err_is_set(err))
+    tide_dataset_forget(ds);
+  clear_sealer(sealer);
+}
+
+void tide_seal_partition(struct tide_dataset *ds, int64_t partition, struct tide_tail_run *run, struct tide_err *err) {
+  struct tide_sealer *sealer = tide_sealer_open(ds, err);
+  tide_sealer_partition(sealer, partition, run, NULL, err);
+  tide_sealer_close(sealer, err);
+}
+
+/* ---- in pieces ---- */
+
+enum { PIECE_BYTES = 8 << 20, PIECE_PARTITIONS = 4096 }; /* of the tail, that one transaction seals */
+
+/* Seals the first of the list in one transaction. Gives how many it came to; an error undoes them all. */
+static size_t seal_some(struct tide_dataset *ds, const char *what, const int64_t *partitions, size_t count,
+                        struct tide_seal_result *result, struct tide_err *err) {
+  struct tide_work work;
+  struct tide_seal_result sealed = *result;
+  int64_t bytes = 0;
+  size_t done = 0;
+  tide_work_begin(ds, what, &work, err);
+  struct tide_sealer *sealer = tide_sealer_open(ds, err);
+  for (; sealer != NULL && done < count && done < PIECE_PARTITIONS && bytes < PIECE_BYTES && !tide_err_is_set(err);
+       done++) {
+    const struct tide_tail_entry *entry = tide_tail_index_find(&ds->tail, partitions[done]);
+    if (entry == NULL)
+      continue;
+    bytes += entry->partition_bytes;
+    tide_sealer_partition(sealer, partitions[done], NULL, &sealed, err);
+  }
+  tide_sealer_close(sealer, err);
+  tide_work_end(&work, err);
+  if (!tide_err_is_set(err))
+    *result = sealed;
+  return done;
 }
 
 /* Enters damage of a partition. */
@@ -166,41 +238,105 @@ static void take_failure(struct tide_dataset *ds, int64_t partition, struct tide
   tide_buf_clear(&text);
 }
 
-void tide_seal_piece(struct tide_dataset *ds, const char *what, int64_t partition, struct tide_seal_result *result,
-                     struct tide_failures *failures, struct tide_err *err) {
-  struct tide_work work;
-  struct tide_seal_result sealed = *result;
-  tide_work_begin(ds, what, &work, err);
-  if (!tide_err_is_set(err) && tide_tail_index_find(&ds->tail, partition) != NULL)
-    tide_seal_partition(ds, partition, NULL, &sealed, err);
-  tide_work_end(&work, err);
-  if (!tide_err_is_set(err))
-    *result = sealed;
-  take_failure(ds, partition, failures, err);
+void tide_seal_pieces(struct tide_dataset *ds, const char *what, const int64_t *partitions, size_t count,
+                      struct tide_seal_result *result, struct tide_failures *failures, struct tide_err *err) {
+  size_t at = 0;
+  size_t alone = 0; /* up to here, each by itself: one of them is damaged */
+  tide_stmt_pool_hold(ds->pool);
+  while (at < count && !tide_err_is_set(err)) {
+    const size_t done = seal_some(ds, what, partitions + at, at < alone ? 1 : count - at, result, err);
+    if ((err->rc & 0xff) == SQLITE_CORRUPT && done > 1) {
+      alone = at + done;
+      tide_err_clear(err);
+      continue;
+    }
+    take_failure(ds, partitions[at], failures, err);
+    at += done > 0 ? done : 1;
+  }
+  tide_stmt_pool_release(ds->pool);
 }
 
-void tide_seal_all(struct tide_dataset *ds, struct tide_seal_result *ret_result, struct tide_err *err) {
+void tide_seal_all(struct tide_dataset *ds, struct tide_seal_result *result, struct tide_err *err) {
   tide_txn_flush(ds, err);
-  tide_dataset_refresh(ds, err);
-  while (!tide_err_is_set(err) && ds->tail.count > 0)
-    tide_seal_partition(ds, ds->tail.entries[0].partition, NULL, ret_result, err);
+  struct tide_sealer *sealer = tide_sealer_open(ds, err);
+  for (size_t i = 0; !tide_err_is_set(err) && i < ds->tail.end; i++) {
+    if (ds->tail.entries[i].rows > 0)
+      tide_sealer_partition(sealer, ds->tail.entries[i].partition, NULL, result, err);
+  }
+  tide_sealer_close(sealer, err);
 }
+
+/* ---- when ---- */
 
 bool tide_seal_is_due(const struct tide_dataset *ds, int64_t rows, int64_t bytes) {
   return rows >= ds->config.options.segment_rows || bytes >= TIDE_PACKER_SEGMENT_BYTES;
 }
 
+/* How many batches the tail may have: a partition is worth a segment when it has several of them. */
+static size_t batches_max(const struct tide_tail_index *tail) {
+  const size_t worth = tail->partitions * TIDE_TXN_TAIL_BATCHES_EACH;
+  if (worth < TIDE_TXN_TAIL_BATCHES)
+    return TIDE_TXN_TAIL_BATCHES;
+  return worth < TIDE_TXN_TAIL_BATCHES_MAX ? worth : TIDE_TXN_TAIL_BATCHES_MAX;
+}
+
+struct share {
+  int64_t weight;
+  int64_t partition;
+};
+
+static int by_weight(const void *a, const void *b) {
+  const struct share *x = a;
+  const struct share *y = b;
+  return x->weight != y->weight ? (x->weight < y->weight ? 1 : -1) : (x->partition > y->partition ? 1 : -1);
+}
+
+/* What each partition has of the tail, in bytes and in batches as parts of what may be, the heaviest first. The caller
+ * frees it. */
+static struct share *weigh_partitions(const struct tide_tail_index *tail, size_t *ret_count, struct tide_err *err) {
+  const int64_t batch_bytes = TIDE_TXN_TAIL_BYTES / (int64_t)batches_max(tail);
+  struct share *shares = tide_alloc_zero(tail->partitions, sizeof *shares, err);
+  *ret_count = 0;
+  for (size_t i = 0; shares != NULL && i < tail->end; i++) {
+    const struct tide_tail_entry *entry = &tail->entries[i];
+    if (tide_tail_index_find(tail, entry->partition) == entry)
+      shares[(*ret_count)++] =
+          (struct share){entry->partition_batches * batch_bytes + entry->partition_bytes, entry->partition};
+  }
+  if (shares != NULL)
+    qsort(shares, *ret_count, sizeof *shares, by_weight);
+  return shares;
+}
+
+static void seal_heaviest(struct tide_sealer *sealer, struct tide_err *err) {
+  size_t count = 0;
+  const struct tide_tail_index *tail = &sealer->ds->tail;
+  const size_t most = batches_max(tail);
+  struct share *shares = weigh_partitions(tail, &count, err);
+  for (size_t i = 0; i < count && !tide_err_is_set(err) &&
+                     (tail->count > most - most / 8 || tail->bytes > TIDE_TXN_TAIL_BYTES - TIDE_TXN_TAIL_BYTES / 8);
+       i++)
+    tide_sealer_partition(sealer, shares[i].partition, NULL, NULL, err);
+  tide_free(shares);
+}
+
 void tide_seal_due(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
+  struct tide_sealer *sealer = NULL;
+  const struct tide_tail_index *tail = &ds->tail;
   tide_dataset_refresh(ds, err);
-  for (size_t i = ds->tail.count; i > 0 && !tide_err_is_set(err); i--) {
-    const struct tide_tail_entry *entry = &ds->tail.entries[i - 1];
+  for (size_t i = tide_err_is_set(err) ? 0 : tail->end; i > 0 && !tide_err_is_set(err); i--) {
+    const struct tide_tail_entry *entry = &tail->entries[i - 1];
     if (entry->last_since < since)
       break;
-    if (tide_seal_is_due(ds, entry->partition_rows, entry->partition_bytes)) {
-      tide_seal_partition(ds, entry->partition, NULL, NULL, err);
-      i = ds->tail.count + 1;
-    }
+    if (entry->rows == 0 || !tide_seal_is_due(ds, entry->partition_rows, entry->partition_bytes))
+      continue;
+    sealer = sealer != NULL ? sealer : tide_sealer_open(ds, err);
+    tide_sealer_partition(sealer, entry->partition, NULL, NULL, err);
   }
-  while (!tide_err_is_set(err) && (ds->tail.count > TIDE_TXN_TAIL_BATCHES || ds->tail.bytes > TIDE_TXN_TAIL_BYTES))
-    tide_seal_partition(ds, ds->tail.entries[0].partition, NULL, NULL, err);
+  if (!tide_err_is_set(err) && (tail->count > batches_max(tail) || tail->bytes > TIDE_TXN_TAIL_BYTES)) {
+    sealer = sealer != NULL ? sealer : tide_sealer_open(ds, err);
+    if (sealer != NULL)
+      seal_heaviest(sealer, err);
+  }
+  tide_sealer_close(sealer, err);
 }

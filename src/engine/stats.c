@@ -28,9 +28,14 @@ static int by_id(const void *a, const void *b) {
 static void list_tail(struct tide_stats *stats, struct tide_err *err) {
   const struct tide_tail_index *tail = &stats->ds->tail;
   size_t count = 0;
-  stats->tail = tide_alloc_zero(tail->count, sizeof *stats->tail, err);
-  for (size_t i = tail->count; stats->tail != NULL && i > 0 && tail->entries[i - 1].last_since > stats->above; i--)
-    stats->tail[count++] = tail->entries[i - 1].partition;
+  const size_t first = tide_tail_index_above(tail, stats->above);
+  if (first >= tail->end)
+    return;
+  stats->tail = tide_alloc_zero(tail->end - first, sizeof *stats->tail, err);
+  for (size_t i = first; stats->tail != NULL && i < tail->end; i++) {
+    if (tail->entries[i].rows > 0)
+      stats->tail[count++] = tail->entries[i].partition;
+  }
   if (count > 0)
     qsort(stats->tail, count, sizeof *stats->tail, by_id);
   for (size_t i = 0; i < count; i++) {
@@ -146,8 +151,7 @@ void tide_stats_sum(struct tide_dataset *ds, struct tide_stats_sum *ret_sum, str
   tide_dataset_refresh(ds, err);
   tide_catalog_totals(ds->conn->db, tide_dataset_names(ds), &totals, err);
   sqlite3_finalize(snapshot);
-  for (size_t i = 0; i < ds->tail.count; i++)
-    sum.tail_rows += ds->tail.entries[i].rows;
+  sum.tail_rows = ds->tail.rows;
   sum.rows = totals.rows + sum.tail_rows;
   sum.segments = totals.segments;
   sum.stored_bytes = totals.stored_bytes + ds->tail.bytes;

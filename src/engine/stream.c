@@ -18,24 +18,32 @@ static int by_partition(const void *a, const void *b) {
   return (x->last_since > y->last_since) - (x->last_since < y->last_since);
 }
 
+static void add_entry(struct tide_stream_shared *shared, const struct tide_tail_entry *entry, struct tide_err *err) {
+  void *tail = shared->tail;
+  if (entry->first_since > shared->request.upto ||
+      tide_grow(&tail, &shared->tail_cap, shared->ntail + 1, sizeof *shared->tail, err) != 0)
+    return;
+  shared->tail = tail;
+  shared->tail[shared->ntail++] = *entry;
+}
+
 void tide_stream_shared_look(struct tide_stream_shared *shared, int64_t partition, struct tide_err *err) {
   const struct tide_tail_index *index = &shared->ds->tail;
   const struct tide_scan_request *request = &shared->request;
   shared->epoch = shared->ds->epoch;
   shared->ntail = 0;
-  size_t from = index->count;
-  while (from > 0 && index->entries[from - 1].last_since > request->above)
-    from--;
-  struct tide_tail_entry *tail = tide_realloc(shared->tail, index->count - from, sizeof *tail, err);
-  if (tail == NULL)
-    return;
-  shared->tail = tail;
-  for (size_t i = from; i < index->count; i++) {
-    const struct tide_tail_entry *entry = &index->entries[i];
-    if (entry->first_since <= request->upto && (partition == 0 || entry->partition == partition))
-      tail[shared->ntail++] = *entry;
+  if (partition != 0) {
+    const struct tide_tail_entry *entry = tide_tail_index_find(index, partition);
+    for (; entry != NULL && entry->last_since > request->above; entry = tide_tail_index_before(index, entry))
+      add_entry(shared, entry, err);
+  } else {
+    for (size_t i = tide_tail_index_above(index, request->above); i < index->end; i++) {
+      if (index->entries[i].rows > 0)
+        add_entry(shared, &index->entries[i], err);
+    }
   }
-  qsort(tail, shared->ntail, sizeof *tail, by_partition);
+  if (shared->ntail > 1)
+    qsort(shared->tail, shared->ntail, sizeof *shared->tail, by_partition);
 }
 
 void tide_stream_shared_clear(struct tide_stream_shared *shared) {
@@ -170,7 +178,7 @@ static bool take_frame(struct tide_stream *stream, bool may_have_deleted, struct
   if (!may_have_deleted)
     return true;
   sqlite3_stmt *stmt = need(shared, &shared->deleted_stmt, tide_deleted_prepare, err);
-  tide_deleted_mark(stmt, batch, stream->live, err);
+  tide_deleted_mark(stmt, stream->partition, batch, stream->live, err);
   return !tide_err_is_set(err);
 }
 

@@ -16,6 +16,7 @@ struct tide_stream_shared {
   int64_t epoch;                /* the dataset's when `tail` was copied */
   struct tide_tail_entry *tail; /* those in range, ordered by partition, then last since */
   size_t ntail;
+  size_t tail_cap;
   sqlite3_stmt *segments_stmt;
   sqlite3_stmt *tail_stmt;
   sqlite3_stmt *deleted_stmt;

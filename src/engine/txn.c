@@ -9,17 +9,20 @@
 #include "engine/seal.h"
 #include "model/partition.h"
 
+enum { BUCKETS_MIN = 16 };
+
 /* ---- runs in memory ---- */
 
 static void free_runs(struct tide_txn *txn) {
   while (txn->runs != NULL) {
     struct tide_txn_run *run = txn->runs;
     txn->runs = run->next_of_all;
-    txn->buckets[run->bucket] = NULL;
     tide_buf_clear(&run->run.bytes);
     tide_free(run->text);
     tide_free(run);
   }
+  if (txn->nbuckets > 0)
+    memset(txn->buckets, 0, txn->nbuckets * sizeof(struct tide_txn_run *));
   txn->nruns = 0;
   txn->bytes = 0;
   txn->last = NULL;
@@ -29,8 +32,32 @@ static bool run_is(const struct tide_txn_run *run, const struct tide_buf *key) {
   return run->text_size == key->len && (key->len == 0 || memcmp(run->text, key->data, key->len) == 0);
 }
 
-static struct tide_txn_run *add_run(struct tide_dataset *ds, size_t bucket, struct tide_err *err) {
+static void enter(struct tide_txn *txn, struct tide_txn_run *run) {
+  struct tide_txn_run **bucket = &txn->buckets[run->hash & (txn->nbuckets - 1)];
+  run->next = *bucket;
+  *bucket = run;
+}
+
+/* Makes room for one run more. */
+static int grow_buckets(struct tide_txn *txn, struct tide_err *err) {
+  if (txn->nruns < txn->nbuckets)
+    return 0;
+  const size_t nbuckets = txn->nbuckets > 0 ? txn->nbuckets * 2 : BUCKETS_MIN;
+  struct tide_txn_run **buckets = tide_alloc_zero(nbuckets, sizeof(struct tide_txn_run *), err);
+  if (buckets == NULL)
+    return err->rc;
+  tide_free(txn->buckets);
+  txn->buckets = buckets;
+  txn->nbuckets = nbuckets;
+  for (struct tide_txn_run *run = txn->runs; run != NULL; run = run->next_of_all)
+    enter(txn, run);
+  return 0;
+}
+
+static struct tide_txn_run *add_run(struct tide_dataset *ds, uint64_t hash, struct tide_err *err) {
   const struct tide_buf *key = &ds->txn.key;
+  if (grow_buckets(&ds->txn, err) != 0)
+    return NULL;
   struct tide_txn_run *run = tide_alloc_zero(1, sizeof *run, err);
   if (run == NULL)
     return NULL;
@@ -46,13 +73,11 @@ static struct tide_txn_run *add_run(struct tide_dataset *ds, size_t bucket, stru
     tide_free(run);
     return NULL;
   }
-  run->bucket = bucket;
-  run->next = ds->txn.buckets[bucket];
-  ds->txn.buckets[bucket] = run;
+  run->hash = hash;
+  enter(&ds->txn, run);
   run->next_of_all = ds->txn.runs;
   ds->txn.runs = run;
   ds->txn.nruns++;
-  ds->txn.bytes += TIDE_TXN_RUN_BYTES;
   return run;
 }
 
@@ -68,11 +93,11 @@ static struct tide_txn_run *find_run(struct tide_dataset *ds, const struct tide_
     return NULL;
   if (txn->last != NULL && run_is(txn->last, &txn->key))
     return txn->last;
-  const size_t bucket = XXH3_64bits(txn->key.data, txn->key.len) % TIDE_TXN_BUCKETS;
-  struct tide_txn_run *run = txn->buckets[bucket];
+  const uint64_t hash = XXH3_64bits(txn->key.data, txn->key.len);
+  struct tide_txn_run *run = txn->nbuckets > 0 ? txn->buckets[hash & (txn->nbuckets - 1)] : NULL;
   while (run != NULL && !run_is(run, &txn->key))
     run = run->next;
-  return run != NULL ? run : add_run(ds, bucket, err);
+  return run != NULL ? run : add_run(ds, hash, err);
 }
 
 /* ---- going out ---- */
@@ -115,13 +140,17 @@ static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err 
   size_t count = 0;
   tide_dataset_refresh(ds, err);
   struct tide_txn_run **runs = tide_err_is_set(err) ? NULL : sorted_runs(&ds->txn, &count, err);
+  struct tide_sealer *sealer = NULL;
   for (size_t i = 0; i < count && !tide_err_is_set(err); i++) {
     struct tide_tail_run *run = &runs[i]->run;
-    if (seal && (run->bytes.len >= seal_at || run_is_due(ds, run)))
-      tide_seal_partition(ds, run->partition, run, NULL, err);
-    else
+    if (seal && (run->bytes.len >= seal_at || run_is_due(ds, run))) {
+      sealer = sealer != NULL ? sealer : tide_sealer_open(ds, err);
+      tide_sealer_partition(sealer, run->partition, run, NULL, err);
+    } else {
       store_run(ds, run, err);
+    }
   }
+  tide_sealer_close(sealer, err);
   tide_free(runs);
   free_runs(&ds->txn);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
@@ -153,7 +182,7 @@ static void flush(struct tide_dataset *ds, size_t seal_at, struct tide_err *err)
   const int changes = sqlite3_changes(ds->conn->db);
   check_not_failed(ds, err);
   tide_erase_flush(ds, err);
-  if (ds->txn.bytes > 0 && !tide_err_is_set(err))
+  if (ds->txn.nruns > 0 && !tide_err_is_set(err))
     flush_runs(ds, seal_at, err);
   if (changes <= 1)
     restore_changes(ds, changes, err);
@@ -174,7 +203,7 @@ void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err) {
   const int changes = sqlite3_changes(ds->conn->db);
   check_not_failed(ds, err);
   tide_erase_flush(ds, err);
-  if (ds->txn.bytes > 0 && !tide_err_is_set(err))
+  if (ds->txn.nruns > 0 && !tide_err_is_set(err))
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
   if (ds->txn.first_since > 0 && ds->config.options.autoflush && !tide_err_is_set(err))
     tide_seal_due(ds, ds->txn.first_since, err);
@@ -207,10 +236,10 @@ static void make_room(struct tide_dataset *ds, struct tide_txn_run *run, struct 
   if (ds->config.options.autoflush && tide_seal_is_due(ds, run->run.rows, (int64_t)run->run.bytes.len)) {
     const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
     txn->bytes -= run->run.bytes.len;
-    tide_seal_partition(ds, run->run.partition, &run->run, NULL, err);
+    tide_seal_partition(ds, run->run.partition, &run->run, err);
     sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
     tide_txn_note_failure(ds, err);
-  } else if (txn->bytes >= TIDE_TXN_MEMORY_BYTES) {
+  } else if (txn->bytes >= TIDE_TXN_MEMORY_BYTES || txn->nruns >= TIDE_TXN_RUNS_MAX) {
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
     if (ds->config.options.autoflush && !tide_err_is_set(err))
       tide_seal_due(ds, INT64_MAX, err);
@@ -279,6 +308,9 @@ void tide_txn_rolled_back_to(struct tide_dataset *ds) {
 void tide_txn_drop(struct tide_dataset *ds) {
   struct tide_txn *txn = &ds->txn;
   free_runs(txn);
+  tide_free(txn->buckets);
+  txn->buckets = NULL;
+  txn->nbuckets = 0;
   tide_buf_clear(&txn->key);
   tide_erase_drop(&txn->erase);
   if (txn->open)

@@ -17,10 +17,12 @@
 struct tide_dataset;
 
 enum {
-  TIDE_TXN_MEMORY_BYTES = 24 << 20, /* more rows in memory than that go out */
-  TIDE_TXN_RUN_BYTES = 256,         /* what a partition in memory counts beside its rows */
-  TIDE_TXN_DIRECT_BYTES = 1 << 20,  /* a run of that size goes to a segment at once, never through the tail */
-  TIDE_TXN_TAIL_BATCHES = 4096,     /* a commit that leaves more in the tail seals the oldest */
+  TIDE_TXN_MEMORY_BYTES = 24 << 20,    /* more rows in memory than that go out */
+  TIDE_TXN_RUNS_MAX = 1 << 17,         /* so do the rows of more partitions than that */
+  TIDE_TXN_DIRECT_BYTES = 1 << 20,     /* a run of that size goes to a segment at once, never through the tail */
+  TIDE_TXN_TAIL_BATCHES = 4096,        /* a commit that leaves more in the tail seals some of it, unless */
+  TIDE_TXN_TAIL_BATCHES_EACH = 8,      /* these are so many for each partition that has any, or fewer, and */
+  TIDE_TXN_TAIL_BATCHES_MAX = 1 << 17, /* no more than that */
   TIDE_TXN_TAIL_BYTES = 64 << 20
 };
 
@@ -28,13 +30,11 @@ enum {
 struct tide_txn_run {
   struct tide_txn_run *next; /* of the same hash bucket */
   struct tide_txn_run *next_of_all;
-  size_t bucket;
-  char *text; /* the partition's */
+  uint64_t hash; /* of the text */
+  char *text;    /* the partition's */
   size_t text_size;
   struct tide_tail_run run;
 };
-
-enum { TIDE_TXN_BUCKETS = 1024 };
 
 struct tide_txn {
   bool open;
@@ -43,11 +43,12 @@ struct tide_txn {
   bool failed;         /* a flush or seal broke off midway: only a rollback is left */
   int64_t first_since; /* the lowest since it may have written */
   int64_t next_since;
-  struct tide_txn_run *buckets[TIDE_TXN_BUCKETS];
+  struct tide_txn_run **buckets;
+  size_t nbuckets;           /* a power of two, at least as many as runs */
   struct tide_txn_run *runs; /* all of them */
   size_t nruns;
   struct tide_txn_run *last; /* the run of the row before */
-  size_t bytes;              /* in memory, all runs; 0: there are none */
+  size_t bytes;              /* of rows in memory, all runs */
   struct tide_buf key;       /* the partition's text of the row at hand */
 
   struct tide_erase erase; /* DELETE's part: erase.h */

@@ -24,7 +24,7 @@ static void assert_ascending(const int64_t *since, size_t rows) {
   (void)since;
 }
 
-static int writer_init(struct writer *writer, int zstd_level, struct tide_err *err) {
+static int writer_init(struct writer *writer, struct tide_err *err) {
   const struct tide_batch *batch = writer->batch;
   size_t nframes = tide_format_frames(batch->rows);
   if (tide_err_is_set(err) || tide_format_meta_init(&writer->meta, batch->ncolumns, err) != 0 ||
@@ -36,12 +36,10 @@ static int writer_init(struct writer *writer, int zstd_level, struct tide_err *e
   for (size_t i = 0; i < nframes; i++)
     writer->directory.first_since[i] = batch->since[i * TIDE_SEGMENT_FRAME_ROWS];
   writer->raised = tide_alloc_zero(batch->ncolumns, sizeof *writer->raised, err);
-  writer->encoder = tide_frame_encoder_create(zstd_level, err);
   return err->rc;
 }
 
 static void writer_clear(struct writer *writer) {
-  tide_frame_encoder_destroy(writer->encoder);
   tide_free(writer->raised);
   tide_format_directory_clear(&writer->directory);
   tide_format_meta_clear(&writer->meta);
@@ -113,13 +111,13 @@ static uint64_t stored_bytes(const struct tide_segment_out *out) {
   return bytes;
 }
 
-int tide_segment_write(const struct tide_spec *spec, const struct tide_batch *batch, int zstd_level,
+int tide_segment_write(const struct tide_spec *spec, const struct tide_batch *batch, struct tide_frame_encoder *encoder,
                        struct tide_segment_out *ret_out, struct tide_err *err) {
   assert(batch->rows > 0 && batch->rows <= TIDE_OPTIONS_SEGMENT_ROWS_MAX && batch->ncolumns == spec->ncolumns);
   assert_ascending(batch->since, batch->rows);
-  struct writer writer = {.spec = spec, .batch = batch};
+  struct writer writer = {.spec = spec, .batch = batch, .encoder = encoder};
   *ret_out = (struct tide_segment_out){.raw_bytes = batch->raw_bytes};
-  if (writer_init(&writer, zstd_level, err) == 0)
+  if (writer_init(&writer, err) == 0)
     write_chunks(&writer, ret_out, err);
   if (!tide_err_is_set(err))
     tide_format_put_meta(&writer.meta, &ret_out->meta, err);

@@ -8,9 +8,10 @@
 #define TIDE_SEGMENT_SEGMENT_H
 
 #include "base/buf.h"
+#include "codec/chunk.h"
 #include "model/batch.h"
-#include "model/pred.h"
 #include "model/options.h"
+#include "model/pred.h"
 #include "model/spec.h"
 
 enum {
@@ -32,9 +33,9 @@ struct tide_segment_out {
 };
 
 /* Encodes all rows of a batch (1 to TIDE_OPTIONS_SEGMENT_ROWS_MAX, since strictly ascending, all columns present; both
- * are asserted). The same rows and level give the same bytes. ret_out is all zero or was cleared before; on failure it is
- * cleared. Returns 0 or the code. */
-int tide_segment_write(const struct tide_spec *spec, const struct tide_batch *batch, int zstd_level,
+ * are asserted). The same rows and level of the encoder give the same bytes. ret_out is all zero or was cleared before; on
+ * failure it is cleared. Returns 0 or the code. */
+int tide_segment_write(const struct tide_spec *spec, const struct tide_batch *batch, struct tide_frame_encoder *encoder,
                        struct tide_segment_out *ret_out, struct tide_err *err);
 void tide_segment_out_clear(struct tide_segment_out *out);
 

@@ -26,7 +26,8 @@ static const char *const create_sql[] = {
                                           " meta BLOB NOT NULL,"
                                           " PRIMARY KEY(partition, last_since)) STRICT, WITHOUT ROWID",
     "CREATE TABLE " TIDE_TABLE("chunk") "(id INTEGER PRIMARY KEY, data BLOB NOT NULL) STRICT",
-    "CREATE TABLE " TIDE_TABLE("deleted") "(since INTEGER PRIMARY KEY, partition INTEGER NOT NULL) STRICT",
+    "CREATE TABLE " TIDE_TABLE("deleted") "(since INTEGER PRIMARY KEY, partition INTEGER NOT NULL,"
+                                          " UNIQUE(partition, since)) STRICT",
     "CREATE TABLE " TIDE_TABLE(
         "tail") "(last_since INTEGER PRIMARY KEY, partition INTEGER NOT NULL,"
                 " first_since INTEGER NOT NULL, rows INTEGER NOT NULL, data BLOB NOT NULL) STRICT",

@@ -25,7 +25,8 @@
  *                                             `chunks` ids are its own, stored or not; newest_at: the highest
  *                                             ingested_at
  *   _chunk(id INTEGER PRIMARY KEY, data BLOB) immutable
- *   _deleted(since INTEGER PRIMARY KEY, partition)   rows that DELETE took and whose bytes are still there
+ *   _deleted(since INTEGER PRIMARY KEY, partition)   rows that DELETE took and whose bytes are still there; indexed by
+ *                                             UNIQUE(partition, since)
  *   _tail: tail.h */
 #ifndef TIDE_STORE_CATALOG_H
 #define TIDE_STORE_CATALOG_H

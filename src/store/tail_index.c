@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 
 enum { SLOTS_MIN = 16 };
 
@@ -19,14 +20,8 @@ static uint32_t *slot_of(const struct tide_tail_index *index, int64_t partition)
   }
 }
 
-static void fill_slots(struct tide_tail_index *index) {
-  memset(index->slots, 0, index->nslots * sizeof *index->slots);
-  for (size_t i = 0; i < index->count; i++)
-    *slot_of(index, index->entries[i].partition) = (uint32_t)(i + 1);
-}
-
 static int grow_slots(struct tide_tail_index *index, struct tide_err *err) {
-  if (index->count + 1 <= index->nslots / 2)
+  if (index->places + 1 <= index->nslots / 2)
     return 0;
   const size_t nslots = index->nslots > 0 ? index->nslots * 2 : SLOTS_MIN;
   uint32_t *slots = tide_realloc(index->slots, nslots, sizeof *slots, err);
@@ -34,28 +29,66 @@ static int grow_slots(struct tide_tail_index *index, struct tide_err *err) {
     return err->rc;
   index->slots = slots;
   index->nslots = nslots;
-  fill_slots(index);
+  memset(slots, 0, nslots * sizeof *slots);
+  for (size_t i = 0; i < index->places; i++)
+    *slot_of(index, index->entries[i].partition) = (uint32_t)(i + 1);
   return 0;
 }
 
 const struct tide_tail_entry *tide_tail_index_find(const struct tide_tail_index *index, int64_t partition) {
   const uint32_t slot = index->nslots > 0 ? *slot_of(index, partition) : 0;
-  return slot != 0 ? &index->entries[slot - 1] : NULL;
+  return slot != 0 && index->entries[slot - 1].rows > 0 ? &index->entries[slot - 1] : NULL;
+}
+
+size_t tide_tail_index_above(const struct tide_tail_index *index, int64_t since) {
+  size_t low = 0;
+  size_t high = index->places;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (index->entries[middle].last_since > since)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+
+/* Behind all others; there is room for it. */
+static void append(struct tide_tail_index *index, struct tide_tail_entry entry) {
+  const struct tide_tail_entry *before = tide_tail_index_find(index, entry.partition);
+  entry.before = before != NULL ? (uint32_t)(before - index->entries) + 1 : 0;
+  entry.partition_rows = entry.rows + (before != NULL ? before->partition_rows : 0);
+  entry.partition_bytes = entry.bytes + (before != NULL ? before->partition_bytes : 0);
+  entry.partition_batches = 1 + (before != NULL ? before->partition_batches : 0);
+  uint32_t *slot = slot_of(index, entry.partition);
+  index->entries[index->places++] = entry;
+  *slot = (uint32_t)index->places;
+  index->end = index->places;
+  index->count++;
+  index->partitions += before == NULL;
+  index->rows += entry.rows;
+  index->bytes += entry.bytes;
+}
+
+/* Gives up the places of those that are gone. */
+static void close_ranks(struct tide_tail_index *index) {
+  const size_t places = index->places;
+  tide_tail_index_reset(index);
+  for (size_t i = 0; i < places; i++) {
+    if (index->entries[i].rows > 0)
+      append(index, index->entries[i]);
+  }
 }
 
 int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry entry, struct tide_err *err) {
   void *entries = index->entries;
+  if (index->places >= SLOTS_MIN && index->places - index->count > index->count)
+    close_ranks(index);
   if (grow_slots(index, err) != 0 ||
-      tide_grow(&entries, &index->cap, index->count + 1, sizeof *index->entries, err) != 0)
+      tide_grow(&entries, &index->cap, index->places + 1, sizeof *index->entries, err) != 0)
     return err->rc;
   index->entries = entries;
-  const struct tide_tail_entry *before = tide_tail_index_find(index, entry.partition);
-  entry.partition_rows = entry.rows + (before != NULL ? before->partition_rows : 0);
-  entry.partition_bytes = entry.bytes + (before != NULL ? before->partition_bytes : 0);
-  uint32_t *slot = slot_of(index, entry.partition);
-  index->entries[index->count++] = entry;
-  *slot = (uint32_t)index->count;
-  index->bytes += entry.bytes;
+  append(index, entry);
   return 0;
 }
 
@@ -71,13 +104,14 @@ static void check_entry(const struct tide_tail_entry *entry, struct tide_names n
 /* The last bytes of an entry's data; zeros when there is no such entry. */
 static void read_hash(sqlite3 *db, struct tide_names names, int64_t last_since, unsigned char hash[TIDE_TAIL_HASH_SIZE],
                       struct tide_err *err) {
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err, "SELECT substr(data, -%d) FROM " TIDE_TABLE("tail") " WHERE last_since = %lld",
-                        TIDE_TAIL_HASH_SIZE, names.schema, names.dataset, (long long)last_since);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(names.pool, db, err,
+                                           "SELECT substr(data, -%d) FROM " TIDE_TABLE("tail") " WHERE last_since = ?1",
+                                           TIDE_TAIL_HASH_SIZE, names.schema, names.dataset);
+  tide_stmt_bind_ints(stmt, &last_since, 1);
   memset(hash, 0, TIDE_TAIL_HASH_SIZE);
   if (tide_stmt_row(stmt, err) && sqlite3_column_bytes(stmt, 0) == TIDE_TAIL_HASH_SIZE)
     memcpy(hash, sqlite3_column_blob(stmt, 0), TIDE_TAIL_HASH_SIZE);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
 }
 
 bool tide_tail_index_holds(const struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
@@ -114,63 +148,73 @@ void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct t
 
 /* ---- deleting ---- */
 
-/* The entries that a deletion means. */
-struct doomed {
-  int64_t partition;
-  int64_t upto;
-};
-
-static bool is_doomed(const struct doomed *doomed, const struct tide_tail_entry *entry) {
-  return entry->partition == doomed->partition && entry->last_since <= doomed->upto;
+/* The newest of a partition's entries that lie at or below a since; NULL: there are none. `above` is the one behind it,
+ * NULL when it is the partition's newest. */
+static struct tide_tail_entry *newest_upto(const struct tide_tail_index *index, int64_t partition, int64_t upto,
+                                           struct tide_tail_entry **ret_above) {
+  const struct tide_tail_entry *entry = tide_tail_index_find(index, partition);
+  *ret_above = NULL;
+  while (entry != NULL && entry->last_since > upto) {
+    *ret_above = &index->entries[entry - index->entries];
+    entry = tide_tail_index_before(index, entry);
+  }
+  return entry != NULL ? &index->entries[entry - index->entries] : NULL;
 }
 
 static void delete_rows(const struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
-                        const struct doomed *doomed, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "DELETE FROM " TIDE_TABLE("tail") " WHERE last_since = ?1",
-                                         names.schema, names.dataset);
-  for (size_t i = 0; i < index->count && !tide_err_is_set(err); i++) {
-    if (!is_doomed(doomed, &index->entries[i]))
-      continue;
-    sqlite3_bind_int64(stmt, 1, index->entries[i].last_since);
+                        const struct tide_tail_entry *newest, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "DELETE FROM " TIDE_TABLE("tail") " WHERE last_since = ?1", names.schema, names.dataset);
+  for (; newest != NULL && !tide_err_is_set(err); newest = tide_tail_index_before(index, newest)) {
+    tide_stmt_bind_ints(stmt, &newest->last_since, 1);
     tide_stmt_run(stmt, err);
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
 }
 
-/* Takes them out of the index; what is left of the partition counts from there. */
-static void forget_entries(struct tide_tail_index *index, const struct doomed *doomed, struct tide_tail_gone *gone) {
-  size_t kept = 0;
-  int64_t bytes = 0;
-  for (size_t i = 0; i < index->count; i++) {
-    struct tide_tail_entry entry = index->entries[i];
-    if (is_doomed(doomed, &entry)) {
-      gone->rows += entry.rows;
-      gone->last_since = entry.last_since;
-      bytes += entry.bytes;
-      continue;
-    }
-    if (entry.partition == doomed->partition) {
-      entry.partition_rows -= gone->rows;
-      entry.partition_bytes -= bytes;
-    }
-    index->entries[kept++] = entry;
+/* Marks an entry and those before it as gone; what is left of the partition counts from there. */
+static void forget_entries(struct tide_tail_index *index, struct tide_tail_entry *newest,
+                           const struct tide_tail_entry *above) {
+  const int64_t rows = newest->partition_rows;
+  const int64_t bytes = newest->partition_bytes;
+  const uint32_t batches = newest->partition_batches;
+  const int64_t partition = newest->partition;
+  for (struct tide_tail_entry *entry = newest; entry != NULL;) {
+    const uint32_t before = entry->before;
+    entry->rows = 0;
+    entry->before = 0;
+    entry = before > 0 ? &index->entries[before - 1] : NULL;
   }
-  index->count = kept;
+  index->rows -= rows;
   index->bytes -= bytes;
-  fill_slots(index);
+  index->count -= batches;
+  index->partitions -= above == NULL;
+  while (index->end > 0 && index->entries[index->end - 1].rows == 0)
+    index->end--;
+  if (above == NULL)
+    return;
+  index->entries[above - index->entries].before = 0;
+  for (const struct tide_tail_entry *kept = tide_tail_index_find(index, partition); kept != NULL;
+       kept = tide_tail_index_before(index, kept)) {
+    index->entries[kept - index->entries].partition_rows -= rows;
+    index->entries[kept - index->entries].partition_bytes -= bytes;
+    index->entries[kept - index->entries].partition_batches -= batches;
+  }
 }
 
 void tide_tail_index_delete_upto(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, int64_t partition,
                                  int64_t upto, struct tide_tail_gone *ret_gone, struct tide_err *err) {
-  const struct doomed doomed = {partition, upto};
+  struct tide_tail_entry *above;
+  struct tide_tail_entry *newest = newest_upto(index, partition, upto, &above);
   *ret_gone = (struct tide_tail_gone){0};
-  if (tide_err_is_set(err) || tide_tail_index_find(index, partition) == NULL)
+  if (tide_err_is_set(err) || newest == NULL)
     return;
   const int64_t last = tide_tail_index_last(index);
-  delete_rows(index, db, names, &doomed, err);
+  delete_rows(index, db, names, newest, err);
   if (tide_err_is_set(err))
     return;
-  forget_entries(index, &doomed, ret_gone);
+  *ret_gone = (struct tide_tail_gone){.rows = newest->partition_rows, .last_since = newest->last_since};
+  forget_entries(index, newest, above);
   if (index->count > 0 && tide_tail_index_last(index) != last)
     read_hash(db, names, tide_tail_index_last(index), index->hash, err);
 }
@@ -182,10 +226,10 @@ void tide_tail_index_delete_partition(struct tide_tail_index *index, sqlite3 *db
 }
 
 void tide_tail_index_reset(struct tide_tail_index *index) {
-  index->count = 0;
-  index->bytes = 0;
+  index->places = index->end = index->count = index->partitions = 0;
+  index->rows = index->bytes = 0;
   if (index->nslots > 0)
-    fill_slots(index);
+    memset(index->slots, 0, index->nslots * sizeof *index->slots);
 }
 
 void tide_tail_index_clear(struct tide_tail_index *index) {

@@ -89,10 +89,19 @@ static inline int read_store(void *context, size_t column, uint64_t offset, size
   return 0;
 }
 
+static inline int write_segment(const struct tide_spec *of, const struct tide_batch *batch, int level,
+                                struct tide_segment_out *out, struct tide_err *err) {
+  struct tide_frame_encoder *encoder = tide_frame_encoder_create(level, err);
+  if (encoder != NULL)
+    tide_segment_write(of, batch, encoder, out, err);
+  tide_frame_encoder_destroy(encoder);
+  return err->rc;
+}
+
 static inline struct tide_segment_out written(const struct tide_batch *batch) {
   struct tide_err err = {0};
   struct tide_segment_out out = {0};
-  ck_assert_int_eq(tide_segment_write(&spec, batch, 3, &out, &err), 0);
+  ck_assert_int_eq(write_segment(&spec, batch, 3, &out, &err), 0);
   assert_ok(err);
   return out;
 }

@@ -292,7 +292,7 @@ START_TEST(a_segment_by_hand) {
   const struct tide_val values[] = {tide_val_int(5)};
   tide_batch_init(&batch, 1, &err);
   tide_batch_append(&batch, 7, 0, values, &err);
-  tide_segment_write(&narrow, &batch, 3, &out, &err);
+  write_segment(&narrow, &batch, 3, &out, &err);
   assert_ok(err);
   ck_assert_uint_eq(out.meta.len, meta.len);
   ck_assert_mem_eq(out.meta.data, meta.data, meta.len);
@@ -317,7 +317,7 @@ START_TEST(every_failed_allocation_is_no_memory) {
     struct tide_err err = {0};
     struct tide_segment_out out = {0};
     oom_fail_at(n);
-    if (tide_segment_write(&spec, &batch, 1, &out, &err) == 0)
+    if (write_segment(&spec, &batch, 1, &out, &err) == 0)
       read_all(&out, &batch, 0, &err);
     else
       ck_assert(out.chunks == NULL && out.meta.data == NULL && oom_live() == start);
