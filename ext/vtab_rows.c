@@ -73,6 +73,7 @@ void tide_vtab_rows_clear(struct tide_vtab_rows *vtab) {
   tide_dataset_release(vtab->ds);
   tide_spec_unref(vtab->spec);
   tide_free(vtab->name);
+  sqlite3_free(vtab->base.zErrMsg); /* of an xDestroy or a savepoint that failed, which SQLite does not take over */
 }
 
 int tide_vtab_rows_connect_error(char **ret_message, const struct tide_err *err) {
