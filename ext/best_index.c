@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "engine/plan.h"
 
-enum { ORDERED_PARTITIONS_MAX = 64, UNKNOWN_ROWS = 1000000 };
+enum { ORDERED_PARTITIONS_MAX = 64, UNKNOWN_ROWS = 1000000, TOLD_IN = 32 };
 
 static bool operator_of(unsigned char op, enum tide_op *ret_op) {
   static const struct {
@@ -27,8 +27,15 @@ static bool is_range(enum tide_op op) {
   return op == TIDE_OP_GT || op == TIDE_OP_GE || op == TIDE_OP_LT || op == TIDE_OP_LE;
 }
 
+/* Whether an EQ is an IN, or may be one, for SQLite tells of the first 32 only. It does not tell of (a, b) IN (...). */
+static bool may_be_in(sqlite3_index_info *info, int i) {
+  return info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ && (i >= TOLD_IN || sqlite3_vtab_in(info, i, -1) != 0);
+}
+
 /* What a constraint is on; TIDE_PLAN_OTHER for what we have no use for: text compared under another collation than
- * our order of bytes among it, which in a UTF-16 database every range of text is. */
+ * our order of bytes among it, which in a UTF-16 database every range of text is; and a column IN something, for
+ * SQLite would then compare by column = value, forgetting the affinity of a subquery's column: of text '7' and '7.0',
+ * IN (SELECT integer) finds both, = 7 only one. since and partition have no such values. */
 static struct tide_plan_constraint constraint_of(const struct tide_spec *spec, bool utf16, sqlite3_index_info *info,
                                                  int i) {
   struct tide_plan_constraint constraint = {.column = TIDE_PLAN_OTHER};
@@ -41,7 +48,7 @@ static struct tide_plan_constraint constraint_of(const struct tide_spec *spec, b
   else if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") != 0)
     return constraint;
   else if (column >= 0 && column < ncolumns)
-    constraint.column = utf16 && is_range(constraint.op) ? TIDE_PLAN_OTHER : column;
+    constraint.column = (utf16 && is_range(constraint.op)) || may_be_in(info, i) ? TIDE_PLAN_OTHER : column;
   else if (column == ncolumns + TIDE_HIDDEN_PARTITION)
     constraint.column = TIDE_PLAN_PARTITION;
   return constraint;
