@@ -28,7 +28,7 @@ _Noreturn void fail(struct world *world, const char *format, ...) {
   va_start(args, format);
   char *text = sqlite3_vmprintf(format, args);
   va_end(args);
-  fprintf(stderr, "%s\nagain with: twin %llu; files in %s\n", text, (unsigned long long)world->seed, world->dir);
+  fprintf(stderr, "%s\nagain with seed %llu; files in %s\n", text, (unsigned long long)world->seed, world->dir);
   fflush(stderr);
   _Exit(1);
 }
@@ -44,6 +44,8 @@ char *expand(const struct world *world, bool twin, const char *sql) {
       sqlite3_str_appendf(out, "%s.feed", twin ? "main" : world->schema);
     else if (at[0] == '@' && at[1] == 'S')
       sqlite3_str_appendall(out, world->schema);
+    else if (at[0] == '@' && at[1] == 'V')
+      sqlite3_str_appendf(out, "%s.seen", twin ? "main" : world->schema);
     else if (at[0] == '@' && at[1] == 'B')
       sqlite3_str_appendf(out, "%s.bump", twin ? "main" : world->schema);
     else {
@@ -322,6 +324,15 @@ static void create_feed(struct world *world, struct pair *pair) {
   sqlite3_free(news);
 }
 
+static void create_view(struct world *world, struct pair *pair) {
+  for (int twin = 0; twin < 2; twin++) {
+    char *sql = sqlite3_mprintf("CREATE VIEW @V AS SELECT since, %s, \"partition\" FROM %s WHERE since %% 5 <> 0",
+                                world->list, twin ? "t" : "\"my log\"");
+    must(world, twin ? pair->twin : pair->log, expand(world, twin, sql));
+    sqlite3_free(sql);
+  }
+}
+
 void world_open(struct world *world, uint64_t seed) {
   static const char *const schemas[] = {"main", "main", "aux", "temp"};
   *world = (struct world){.seed = seed};
@@ -345,6 +356,7 @@ void world_open(struct world *world, uint64_t seed) {
     must(world, twin ? world->pairs[0].twin : world->pairs[0].log,
          expand(world, twin, "CREATE TABLE @B(n); INSERT INTO @B VALUES(0)"));
   create_feed(world, &world->pairs[0]);
+  create_view(world, &world->pairs[0]);
   sqlite3_set_last_insert_rowid(world->pairs[0].log, 0);
   sqlite3_set_last_insert_rowid(world->pairs[0].twin, 0);
   for (size_t i = 1; i < world->npairs; i++) {

@@ -4,7 +4,7 @@
  *
  * The twin's number is AUTOINCREMENT, which is what since has to be: one above all that was ever committed or is there
  * in this transaction. SQL for both sides is written once: @T is the table, @F an ordinary table whose trigger appends
- * to it, @B one to write to. */
+ * to it, @B one to write to, @V a view of four rows out of five. */
 #ifndef TIDE_TESTS_WORLD_H
 #define TIDE_TESTS_WORLD_H
 
