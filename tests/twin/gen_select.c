@@ -167,9 +167,19 @@ static char *gen_order(struct world *world, bool *ret_ordered) {
                          gen_limit());
 }
 
+/* A column among the values of another, by whatever affinity the two have. */
+static char *gen_in(struct world *world) {
+  const char *column = any_column(world);
+  return sqlite3_mprintf("SELECT since, \"%w\" FROM @T WHERE \"%w\" %sIN (SELECT \"%w\" FROM @T WHERE since < %d)%s",
+                         column, column, one_in(3) ? "NOT " : "", any_column(world), 5 + (int)pick(300),
+                         one_in(3) ? " AND since > 20" : "");
+}
+
 char *gen_select(struct world *world, bool *ret_ordered) {
   *ret_ordered = false;
-  switch (pick(11)) {
+  switch (pick(12)) {
+  case 11:
+    return gen_in(world);
   case 0:
     return gen_aggregate(world);
   case 1:

@@ -17,6 +17,7 @@ static struct shape {
     {.name = "IN list", .glob = "*\" IN (*, *"},
     {.name = "IN subquery", .glob = "* IN (SELECT *"},
     {.name = "NOT IN subquery", .glob = "* NOT IN (SELECT *"},
+    {.name = "column IN the values of a column", .glob = "*WHERE \"*\" IN (SELECT \"*"},
     {.name = "partition IN subquery", .glob = "*\"partition\" IN (SELECT *"},
     {.name = "BETWEEN", .glob = "* BETWEEN *"},
     {.name = "LIKE", .glob = "* LIKE *"},
