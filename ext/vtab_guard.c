@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/stmt.h"
 #include "glue.h"
 #include "model/duration.h"
 #include "sink/registry.h"
@@ -154,7 +155,7 @@ static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char
   if (text[GUARD_SINK] != NULL && strlen(text[GUARD_SINK]) != (size_t)sqlite3_value_bytes(argument(argv, GUARD_SINK)))
     tide_err_set(err, SQLITE_CONSTRAINT, "the name of a sink has no NUL in it");
   sqlite3_stmt *stmt = tide_sink_datasets_prepare(vtab->conn->db, vtab->schema, names.dataset, err);
-  const bool found = stmt != NULL && sqlite3_step(stmt) == SQLITE_ROW;
+  const bool found = tide_stmt_row(stmt, err);
   if (!found)
     tide_glue_refuse_partition_table(vtab->conn, vtab->schema, names.dataset, err);
   if (!found)
