@@ -5,6 +5,9 @@
 void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
   if (rc == SQLITE_NOMEM)
     tide_err_nomem(err);
+  else if ((rc & 0xff) == SQLITE_BUSY && sqlite3_extended_errcode(db) == SQLITE_BUSY_SNAPSHOT)
+    tide_err_set(err, SQLITE_BUSY,
+                 "this statement or transaction reads an older state than the newest write: end it and try again");
   else
     tide_err_set(err, rc, "%s", sqlite3_errmsg(db));
 }
