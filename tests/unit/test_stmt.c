@@ -12,9 +12,10 @@ static sqlite3 *db;
 
 static void begin(void) {
   oom_install();
+  sqlite3_shutdown();
+  ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0), SQLITE_OK);
   scratch_open();
   db = db_open(scratch_path("db"), NULL);
-  ck_assert_int_eq(sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0), SQLITE_OK);
   db_exec(db, "PRAGMA encoding = 'UTF-16'; CREATE VIRTUAL TABLE logs USING tidemark(level TEXT)");
 }
 
