@@ -116,13 +116,12 @@ static bool may_be_stale(const struct partition_vtab *vtab) {
 
 static struct tide_dataset *partition_find(struct tide_vtab_rows *rows, bool write, struct tide_err *err) {
   struct partition_vtab *vtab = vtab_of(&rows->base);
-  sqlite3 *db = vtab->conn->db;
-  if (may_be_stale(vtab))
+  /* The statement has locked its own schema only. First of all, for who has read does not wait for a lock; and by an
+   * ordinary table, for in xBegin SQLite's list of virtual tables in the transaction has room for this one alone. */
+  if (write && vtab->foreign && sqlite3_txn_state(vtab->conn->db, vtab->schema) != SQLITE_TXN_WRITE)
+    tide_sinks_lock(vtab->conn->db, vtab->schema, err);
+  if (may_be_stale(vtab) && !tide_err_is_set(err))
     take_up(vtab, err);
-  /* the statement has locked its own schema only; not in xBegin, for SQLite's list of virtual tables in the transaction
-   * has no room there for another than the one that begins */
-  if (write && vtab->foreign && !tide_err_is_set(err) && sqlite3_txn_state(db, vtab->schema) != SQLITE_TXN_WRITE)
-    tide_catalog_join_transaction(db, tide_dataset_names(rows->ds), err);
   return tide_err_is_set(err) ? NULL : rows->ds;
 }
 

@@ -276,7 +276,7 @@ int tide_vtab_rows_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sq
 
 int tide_vtab_rows_begin(sqlite3_vtab *base) {
   struct tide_err err = {0};
-  struct tide_dataset *ds = vtab_of(base)->find(vtab_of(base), false, &err);
+  struct tide_dataset *ds = vtab_of(base)->find(vtab_of(base), true, &err);
   if (ds != NULL)
     tide_txn_begin(ds);
   return tide_glue_vtab_error(base, &err);

@@ -18,8 +18,8 @@ void tide_vtab_fixed_clear(struct tide_vtab_fixed *fixed);
 
 struct tide_vtab_rows;
 
-/* Gives the handle to use now, which the table keeps in ds, with its columns as in spec; NULL on failure. write: a row
- * is about to be written, within xUpdate. */
+/* Gives the handle to use now, which the table keeps in ds, with its columns as in spec; NULL on failure. write: in
+ * xBegin and xUpdate, which hold the dataset's write lock from then on. */
 typedef struct tide_dataset *tide_vtab_find(struct tide_vtab_rows *vtab, bool write, struct tide_err *err);
 
 /* One instance of a table; a module's own struct begins with it. */

@@ -52,6 +52,15 @@ void tide_sinks_create(sqlite3 *db, struct tide_names names, struct tide_err *er
   tide_stmt_exec(db, err, "INSERT OR REPLACE INTO \"%w\".tidemark_registry VALUES(%Q)", names.schema, names.dataset);
 }
 
+void tide_sinks_lock(sqlite3 *db, const char *schema, struct tide_err *err) {
+  struct tide_err none = {0};
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, &none, "DELETE FROM \"%w\".tidemark_registry WHERE false", schema);
+  if (tide_err_is_set(&none) && none.rc != SQLITE_ERROR) /* that is: no such table */
+    tide_err_set(err, none.rc, "%s", none.msg);
+  tide_stmt_run(stmt, err);
+  sqlite3_finalize(stmt);
+}
+
 /* The tables with a column `dataset`, the registry first: its row gone is what lets the others change. */
 static const char *const dataset_tables[] = {"registry",   "sink",         "sink_state", "batch",
                                              "export_log", "export_total", NULL};

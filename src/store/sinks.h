@@ -32,6 +32,10 @@
 /* Makes them when the schema has none, and enters the dataset. */
 void tide_sinks_create(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
+/* Takes the schema's write lock for the transaction that is open, or that the running statement has. Nothing where there
+ * are no such tables. */
+void tide_sinks_lock(sqlite3 *db, const char *schema, struct tide_err *err);
+
 /* Takes out the dataset with its sinks, batches and log rows. */
 void tide_sinks_drop(sqlite3 *db, struct tide_names names, struct tide_err *err);
 

@@ -122,7 +122,8 @@ START_TEST(a_table_whose_dataset_is_gone_says_so_and_can_be_dropped) {
   sqlite3 *db = open_logs();
   sqlite3 *other = db_open(scratch_path("a.db"), NULL);
   assert_int(other, 0, "SELECT count(*) FROM web");
-  db_exec(db, "CREATE VIRTUAL TABLE flat USING tidemark(a); CREATE VIRTUAL TABLE whole USING tidemark_partition(flat)");
+  db_exec(db, "CREATE VIRTUAL TABLE flat USING tidemark(a); CREATE VIRTUAL TABLE whole USING tidemark_partition(flat);"
+              "CREATE VIEW v AS SELECT source FROM web");
   db_exec(db, "DROP TABLE logs; DROP TABLE flat");
   sqlite3 *fresh = db_open(scratch_path("a.db"), NULL);
   sqlite3 *const all[] = {db, other, fresh};
@@ -130,8 +131,9 @@ START_TEST(a_table_whose_dataset_is_gone_says_so_and_can_be_dropped) {
     refuse_all(all[i], SQLITE_ERROR, "partition table web: its dataset logs is gone");
     db_refuses(all[i], SQLITE_ERROR, "partition table whole: its dataset flat is gone", "SELECT * FROM whole");
     assert_text(all[i], "ok", "PRAGMA integrity_check");
+    db_refuses(all[i], SQLITE_ERROR, "its dataset logs is gone", "PRAGMA trusted_schema = OFF; SELECT * FROM v");
   }
-  db_exec(fresh, "ALTER TABLE web RENAME TO web2; DROP TABLE web2; DROP TABLE whole");
+  db_exec(fresh, "DROP VIEW v; ALTER TABLE web RENAME TO web2; DROP TABLE web2; DROP TABLE whole");
   assert_int(db, 0, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'web%%' OR name = 'whole'");
   for (int i = 0; i < 3; i++)
     db_close(all[i]);
@@ -279,6 +281,28 @@ START_TEST(a_temp_table_writes_under_the_datasets_lock) {
 }
 END_TEST
 
+static int other_commits(void *other, int count) {
+  return count == 0 && sqlite3_exec(other, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* Who has read cannot wait for a lock: it might be the other's that waits for it. */
+START_TEST(a_temp_table_waits_for_the_datasets_lock) {
+  static const char *const modes[] = {"DELETE", "WAL"};
+  for (int i = 0; i < 2; i++) {
+    sqlite3 *other = NULL;
+    sqlite3 *db = open_temp(&other);
+    db_exec(other, "PRAGMA journal_mode = %s; INSERT INTO logs VALUES('mine', 1)", modes[i]);
+    assert_int(db, 1, "SELECT count(*) FROM mine");
+    db_exec(other, "BEGIN; INSERT INTO logs VALUES('mine', 2)");
+    sqlite3_busy_handler(db, other_commits, other);
+    db_exec(db, "INSERT INTO mine(n) VALUES(3)");
+    assert_text(other, "1|1 2|2 3|3", "SELECT n, since FROM logs ORDER BY since");
+    db_close(other);
+    db_close(db);
+  }
+}
+END_TEST
+
 /* SQLite keeps its list of virtual tables in the transaction in steps of five. */
 START_TEST(many_temp_tables_share_a_transaction) {
   sqlite3 *other = NULL;
@@ -350,6 +374,7 @@ int main(void) {
                                 a_file_that_is_read_only_is_read,
                                 triggers_may_write_where_the_schema_is_not_trusted,
                                 a_temp_table_writes_under_the_datasets_lock,
+                                a_temp_table_waits_for_the_datasets_lock,
                                 many_temp_tables_share_a_transaction,
                                 a_temp_table_sees_what_others_commit_and_make_anew,
                                 a_temp_table_follows_the_name_of_its_schema,
