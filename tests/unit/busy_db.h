@@ -28,6 +28,8 @@ struct call {
 static const struct call calls[] = {
     {"INSERT INTO logs VALUES ('web', 'new'), ('d b', 'new')", CALL_PLAIN,
      "SELECT count(*) FROM logs WHERE body = 'new'", "0", "2"},
+    {"INSERT INTO part(x) VALUES ('into a partition')", CALL_PLAIN,
+     "SELECT count(*) FROM parted WHERE x = 'into a partition'", "0", "1"},
     {"DELETE FROM logs WHERE since IN (3, 35)", CALL_PLAIN, "SELECT count(*) FROM logs WHERE since IN (3, 35)", "2",
      "0"},
     {"INSERT INTO tidemark_sink(sink, dataset) VALUES ('more', 'logs')", CALL_PLAIN,
@@ -41,7 +43,7 @@ static const struct call calls[] = {
     {"ALTER TABLE jobs RENAME TO tasks", CALL_PLAIN,
      "SELECT (SELECT count(*) FROM sqlite_schema WHERE name LIKE 'tasks%') || ' ' || group_concat(dataset) FROM"
      " tidemark_dataset",
-     "0 jobs,logs", "8 logs,tasks"},
+     "0 jobs,logs,parted", "8 logs,parted,tasks"},
     {"DROP TABLE jobs", CALL_PLAIN,
      "SELECT (SELECT count(*) FROM sqlite_schema WHERE name LIKE 'jobs%') || ' ' || count(*) FROM tidemark_sink", "8 3",
      "0 1"},
@@ -55,6 +57,7 @@ static const struct call calls[] = {
      "0 5"},
     {"SELECT tidemark_set('logs', 'segment_rows', 100)", CALL_FUNCTION,
      "SELECT value FROM logs_config WHERE key = 'segment_rows'", "1000", "100"},
+    {"SELECT tidemark_add_column('logs', 'more TEXT')", CALL_FUNCTION, "SELECT count(*) FROM logs_column", "2", "3"},
     {"SELECT tidemark_rewind('mine', 'jobs', '', 1, 'again')", CALL_FUNCTION,
      "SELECT count(*) FROM tidemark_export_log WHERE kind = 'rewind'", "0", "1"},
     {"SELECT tidemark_export('s')", CALL_OUTSIDE, "SELECT sum(rows) FROM tidemark_lag WHERE sink = 's'", "40", "0"},
@@ -75,6 +78,8 @@ static inline void busy_open(const char *journal) {
   assert_text(db, journal, "PRAGMA journal_mode = %s", journal);
   db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, body TEXT, segment_rows=1000, retention_rows=5);"
               "CREATE VIRTUAL TABLE jobs USING tidemark(body TEXT); CREATE TABLE two(n INTEGER PRIMARY KEY);"
+              "CREATE VIRTUAL TABLE parted USING tidemark(p TEXT, x TEXT, partition_by=p);"
+              "CREATE VIRTUAL TABLE part USING tidemark_partition(parted, p='a');"
               "INSERT INTO two VALUES (1), (2); INSERT INTO jobs VALUES (1), (2), (3), (4), (5)");
   for (int i = 0; i < 5; i++) {
     db_exec(db,

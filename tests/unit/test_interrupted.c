@@ -31,7 +31,7 @@ static bool interrupt_at(const struct call *call, int step) {
 }
 
 START_TEST(an_interrupt_is_told_as_one) {
-  const int growth = getenv("TIDE_TEST_LONG") != NULL ? 100 : 2;
+  const int growth = getenv("TIDE_TEST_LONG") != NULL ? 100 : 1;
   for (const struct call *call = calls; call < calls + sizeof calls / sizeof *calls; call++) {
     for (int step = 0; interrupt_at(call, step); step += 1 + step / growth) {
     }
