@@ -166,7 +166,11 @@ int tide_vtab_rows_eof(sqlite3_vtab_cursor *base) {
 }
 
 int tide_vtab_rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid) {
-  *ret_rowid = tide_scan_since(cursor_of(base)->scan);
+  const struct tide_scan *scan = cursor_of(base)->scan;
+  struct tide_dataset *ds = vtab_of(base->pVtab)->ds;
+  *ret_rowid = tide_scan_since(scan);
+  if (ds->txn.open) /* a DELETE may be about to ask for it by this number */
+    tide_erase_hint(&ds->txn.erase, *ret_rowid, tide_scan_partition_id(scan));
   return SQLITE_OK;
 }
 

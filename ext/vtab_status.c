@@ -12,6 +12,7 @@ struct status_vtab {
   struct tide_conn *conn;
   char *schema;
   enum tide_status_kind kind;
+  struct tide_dataset *recent; /* the handle of the last cursor, kept for the next: triggers ask once for each row */
 };
 
 static struct status_vtab *vtab_of(sqlite3_vtab *vtab) {
@@ -58,6 +59,7 @@ static int status_create(sqlite3 *db, void *aux, int argc, const char *const *ar
 
 static int status_disconnect(sqlite3_vtab *base) {
   struct status_vtab *vtab = vtab_of(base);
+  tide_dataset_release(vtab->recent);
   tide_conn_unref(vtab->conn);
   tide_free(vtab->schema);
   tide_free(vtab);
@@ -153,8 +155,19 @@ static void open_inner(struct tide_status_cursor *cursor, enum tide_status_kind 
   }
 }
 
+static struct tide_dataset *find_dataset(struct status_vtab *vtab, const char *name, struct tide_err *err) {
+  if (vtab->recent != NULL && sqlite3_stricmp(vtab->recent->name, name) == 0 && tide_dataset_is_fresh(vtab->recent))
+    return tide_dataset_ref(vtab->recent);
+  struct tide_dataset *ds = tide_dataset_acquire(vtab->conn, vtab->schema, name, err);
+  if (ds == NULL)
+    return NULL;
+  tide_dataset_release(vtab->recent);
+  vtab->recent = tide_dataset_ref(ds);
+  return ds;
+}
+
 /* The next dataset (or sink) of the outer statement: false at the end. */
-static bool next_outer(struct tide_status_cursor *cursor, const struct status_vtab *vtab, struct tide_err *err) {
+static bool next_outer(struct tide_status_cursor *cursor, struct status_vtab *vtab, struct tide_err *err) {
   leave_dataset(cursor);
   const char *name = NULL;
   if (vtab->kind == TIDE_STATUS_LAG) {
@@ -168,7 +181,7 @@ static bool next_outer(struct tide_status_cursor *cursor, const struct status_vt
   }
   if (name == NULL)
     return false;
-  cursor->ds = tide_dataset_acquire(vtab->conn, vtab->schema, name, err);
+  cursor->ds = find_dataset(vtab, name, err);
   if (cursor->ds != NULL)
     open_inner(cursor, vtab->kind, err);
   return !tide_err_is_set(err);
@@ -195,7 +208,7 @@ static bool next_inner(struct tide_status_cursor *cursor, enum tide_status_kind 
 static int status_next(sqlite3_vtab_cursor *base) {
   struct tide_err err = {0};
   struct tide_status_cursor *cursor = cursor_of(base);
-  const struct status_vtab *vtab = vtab_of(base->pVtab);
+  struct status_vtab *vtab = vtab_of(base->pVtab);
   cursor->rowid++;
   bool found = vtab->kind != TIDE_STATUS_DATASET && next_inner(cursor, vtab->kind, &err);
   while (!found && next_outer(cursor, vtab, &err))

@@ -244,6 +244,12 @@ static void reload(struct tide_dataset *ds, struct tide_err *err) {
   ds->config = config;
 }
 
+bool tide_dataset_is_fresh(const struct tide_dataset *ds) {
+  uint32_t version = 0;
+  return ds->listed && ds->loaded && !ds->gone &&
+         ((ds->in_txn && ds->txn.open) || (ds->version_known && data_version(ds, &version) && ds->version == version));
+}
+
 void tide_dataset_refresh(struct tide_dataset *ds, struct tide_err *err) {
   uint32_t version = 0;
   const bool versioned = data_version(ds, &version);

@@ -87,6 +87,10 @@ struct tide_dataset *tide_dataset_current(struct tide_dataset *ds, struct tide_e
  * Rows in memory are not in it: see tide_txn_flush. */
 void tide_dataset_refresh(struct tide_dataset *ds, struct tide_err *err);
 
+/* Whether the cache, config and spec among it, is known to be right without a look at the tables. The same as for
+ * tide_dataset_refresh must be open. */
+bool tide_dataset_is_fresh(const struct tide_dataset *ds);
+
 /* Says that our own write changed what is cached, and that the cache was changed along with it. */
 void tide_dataset_touched(struct tide_dataset *ds);
 /* Forgets the cache. */

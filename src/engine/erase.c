@@ -81,15 +81,46 @@ static void keep_frame(struct tide_dataset *ds, const struct tide_scan_frame *fr
   kept->segment_last = frame->segment_last;
 }
 
-/* Finds the frame that holds a live row of that number. false when there is none. */
-static bool find_frame(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
+/* ---- where rows are ---- */
+
+void tide_erase_hint(struct tide_erase *erase, int64_t since, int64_t partition) {
+  struct tide_err ignored = {0};
+  void *hints = erase->hints;
+  if (!erase->hinting)
+    erase->nhints = erase->hint = 0;
+  erase->hinting = true;
+  struct tide_erase_hint *last = erase->nhints > 0 ? &erase->hints[erase->nhints - 1] : NULL;
+  if (last != NULL && last->partition == partition && since > last->last) {
+    last->last = since;
+    return;
+  }
+  if (erase->nhints == TIDE_ERASE_HINTS_MAX ||
+      tide_grow(&hints, &erase->hints_cap, erase->nhints + 1, sizeof *erase->hints, &ignored) != 0)
+    return;
+  erase->hints = hints;
+  erase->hints[erase->nhints++] = (struct tide_erase_hint){.partition = partition, .first = since, .last = since};
+}
+
+/* The place of the next hint from `from` on, which counts from the last one that was right, that may mean a row; nhints
+ * when there is none. Rows are deleted in the order in which they were given. */
+static size_t next_hint(const struct tide_erase *erase, int64_t since, size_t from) {
+  for (; from < erase->nhints; from++) {
+    const struct tide_erase_hint *hint = &erase->hints[(erase->hint + from) % erase->nhints];
+    if (since >= hint->first && since <= hint->last)
+      return from;
+  }
+  return erase->nhints;
+}
+
+/* Finds the frame that holds a live row of that number, in a partition (0: in any). false when there is none. */
+static bool find_in(struct tide_dataset *ds, int64_t since, int64_t partition, struct tide_err *err) {
   struct tide_scan_request request;
   struct tide_scan_frame frame;
   bool found = false;
-  tide_erase_flush(ds, err);
   tide_scan_request_init(&request);
   request.above = since - 1;
   request.upto = since;
+  request.partition_id = partition;
   struct tide_scan *scan = tide_scan_open(ds, &request, err);
   if (scan != NULL && tide_scan_next_frame(scan, &frame, err) && frame.live[frame.first]) {
     keep_frame(ds, &frame, err);
@@ -97,6 +128,20 @@ static bool find_frame(struct tide_dataset *ds, int64_t since, struct tide_err *
   }
   tide_scan_close(scan);
   return found;
+}
+
+/* The ranges of hints overlap, so that one may be wrong. */
+static bool find_frame(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
+  struct tide_erase *erase = &ds->txn.erase;
+  tide_erase_flush(ds, err);
+  for (size_t from = 0; (from = next_hint(erase, since, from)) < erase->nhints && !tide_err_is_set(err); from++) {
+    const size_t at = (erase->hint + from) % erase->nhints;
+    if (find_in(ds, since, erase->hints[at].partition, err)) {
+      erase->hint = at;
+      return true;
+    }
+  }
+  return !tide_err_is_set(err) && find_in(ds, since, 0, err);
 }
 
 static void guard(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
@@ -125,6 +170,7 @@ void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err
   struct tide_erase *erase = &ds->txn.erase;
   if (ds->txn.nruns > 0)
     tide_txn_flush(ds, err);
+  erase->hinting = false;
   if (since < 1 || tide_err_is_set(err))
     return;
   if ((erase->epoch != ds->epoch || !go_to_kept(erase, since)) && !find_frame(ds, since, err))
@@ -151,5 +197,6 @@ void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err) {
 void tide_erase_drop(struct tide_erase *erase) {
   forget_frames(erase);
   tide_free(erase->frames);
+  tide_free(erase->hints);
   *erase = (struct tide_erase){.epoch = -1};
 }

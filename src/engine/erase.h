@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/sqlite.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,15 @@ struct tide_erase_frame {
   int64_t pending; /* rows deleted in that segment and partition that are not counted there yet */
 };
 
+/* Rows of one partition that a scan of the open transaction gave by number one after another: DELETE finds them all
+ * before it takes the first, and by the number alone a row may be in any partition. */
+struct tide_erase_hint {
+  int64_t partition;
+  int64_t first;
+  int64_t last;
+};
+enum { TIDE_ERASE_HINTS_MAX = 1 << 20 };
+
 struct tide_erase {
   int64_t epoch; /* the dataset's when the frames were found: another one, and they must be found again */
   struct tide_erase_frame *frames;
@@ -32,11 +42,19 @@ struct tide_erase {
   size_t numbers; /* rows of the kept frames, as they were kept first */
   size_t at;      /* the one that had the last row */
   size_t oldest;  /* the one that gives way when no more are kept */
+  struct tide_erase_hint *hints;
+  size_t nhints;
+  size_t hints_cap;
+  size_t hint;  /* the one that had the last row */
+  bool hinting; /* a scan gave a row after the last one was deleted */
 };
 
 /* Deletes the row with that number. A row of an open batch is refused (SQLITE_CONSTRAINT) with a sentence that names
  * batch and sink; one that is not there, or was deleted before, is nothing. */
 void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err);
+
+/* A scan of the open transaction gives that row. Without memory, and beyond TIDE_ERASE_HINTS_MAX, it is not noted. */
+void tide_erase_hint(struct tide_erase *erase, int64_t since, int64_t partition);
 
 /* Writes the counts that are pending. */
 void tide_erase_flush(struct tide_dataset *ds, struct tide_err *err);

@@ -46,6 +46,7 @@ struct tide_scan_request {
   int64_t upto;
   char *partition; /* that one only; NULL: all */
   size_t partition_size;
+  int64_t partition_id;    /* the same by its id; 0: not so */
   struct tide_pred *preds; /* for leaving out segments; values are owned */
   size_t npreds;
 };

@@ -61,7 +61,11 @@ static void find_partitions(struct tide_scan *scan, struct tide_err *err) {
       add_partition(scan, id, err);
     return;
   }
-  tide_stream_shared_look(shared, 0, err);
+  tide_stream_shared_look(shared, request->partition_id, err);
+  if (request->partition_id != 0) {
+    add_partition(scan, request->partition_id, err);
+    return;
+  }
   for (size_t i = 0; i < shared->ntail && !tide_err_is_set(err); i++) {
     if (i == 0 || shared->tail[i].partition != shared->tail[i - 1].partition)
       add_partition(scan, shared->tail[i].partition, err);
@@ -324,6 +328,10 @@ bool tide_scan_next(struct tide_scan *scan, struct tide_err *err) {
 
 static size_t row_at_hand(const struct tide_scan *scan) {
   return scan->started ? scan->streams[0]->first : scan->row;
+}
+
+int64_t tide_scan_partition_id(const struct tide_scan *scan) {
+  return scan->streams[0]->partition;
 }
 
 int64_t tide_scan_since(const struct tide_scan *scan) {

@@ -23,6 +23,7 @@ bool tide_scan_next(struct tide_scan *scan, struct tide_err *err);
 
 /* Of the row at hand. Views live until the scan moves. */
 int64_t tide_scan_since(const struct tide_scan *scan);
+int64_t tide_scan_partition_id(const struct tide_scan *scan);
 int tide_scan_ingested_at(struct tide_scan *scan, int64_t *ret_ms, struct tide_err *err);
 int tide_scan_value(struct tide_scan *scan, size_t column, struct tide_val *ret_value, struct tide_err *err);
 const char *tide_scan_partition(const struct tide_scan *scan, size_t *ret_size); /* its text */
