@@ -44,7 +44,7 @@ void tide_vtab_rows_init(struct tide_vtab_rows *vtab, sqlite3 *db, const char *n
 static char *declaration(const struct tide_spec *spec, struct tide_err *err) {
   struct tide_buf sql = {0};
   tide_buf_put_string(&sql, "CREATE TABLE x(", err);
-  for (size_t i = 0; i < spec->ncolumns; i++)
+  for (size_t i = 0; spec != NULL && i < spec->ncolumns; i++)
     tide_buf_printf(&sql, err, "\"%w\" %s, ", spec->columns[i].name, tide_spec_declared_type(spec->columns[i].type));
   tide_buf_printf(&sql, err, "%s INTEGER HIDDEN, %s TEXT HIDDEN, %s INTEGER HIDDEN)",
                   tide_spec_hidden_name(TIDE_HIDDEN_SINCE), tide_spec_hidden_name(TIDE_HIDDEN_PARTITION),
@@ -55,8 +55,9 @@ static char *declaration(const struct tide_spec *spec, struct tide_err *err) {
   return (char *)sql.data;
 }
 
-void tide_vtab_rows_declare(struct tide_vtab_rows *vtab, sqlite3 *db, struct tide_dataset *ds, struct tide_err *err) {
-  char *sql = tide_err_is_set(err) ? NULL : declaration(ds->spec, err);
+void tide_vtab_rows_declare_columns(struct tide_vtab_rows *vtab, sqlite3 *db, const struct tide_spec *spec,
+                                    struct tide_err *err) {
+  char *sql = tide_err_is_set(err) ? NULL : declaration(spec, err);
   const int rc = sql != NULL ? sqlite3_declare_vtab(db, sql) : SQLITE_OK;
   if (rc != SQLITE_OK) {
     tide_stmt_error(db, rc, err);
@@ -65,6 +66,10 @@ void tide_vtab_rows_declare(struct tide_vtab_rows *vtab, sqlite3 *db, struct tid
   tide_free(sql);
   sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
+}
+
+void tide_vtab_rows_declare(struct tide_vtab_rows *vtab, sqlite3 *db, struct tide_dataset *ds, struct tide_err *err) {
+  tide_vtab_rows_declare_columns(vtab, db, ds->spec, err);
   vtab->ds = tide_dataset_ref(ds);
   vtab->spec = tide_spec_ref(ds->spec);
 }
@@ -87,9 +92,10 @@ int tide_vtab_rows_connect_error(char **ret_message, const struct tide_err *err)
 int tide_vtab_rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   struct tide_err err = {0};
   struct tide_vtab_rows *vtab = vtab_of(base);
-  if (vtab->spec == NULL)
-    vtab->find(vtab, false, &err);
-  else
+  if (vtab->spec == NULL && vtab->find(vtab, false, &err) == NULL && (err.rc & 0xff) == SQLITE_CORRUPT)
+    return SQLITE_OK; /* without a plan: opening it says what is wrong, with the code, which a statement that is not even
+                         prepared cannot give */
+  if (!tide_err_is_set(&err))
     tide_best_index(vtab->spec, vtab->utf16, vtab->fixed != NULL ? 1 : vtab->ds->npartitions, info, &err);
   return tide_glue_vtab_error(base, &err);
 }
@@ -98,7 +104,10 @@ int tide_vtab_rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
 
 int tide_vtab_rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor) {
   struct tide_err err = {0};
-  struct rows_cursor *cursor = tide_alloc_zero(1, sizeof *cursor, &err);
+  struct tide_vtab_rows *vtab = vtab_of(base);
+  if (vtab->spec == NULL)
+    vtab->find(vtab, false, &err);
+  struct rows_cursor *cursor = tide_err_is_set(&err) ? NULL : tide_alloc_zero(1, sizeof *cursor, &err);
   if (cursor != NULL)
     *ret_cursor = &cursor->base;
   return tide_glue_vtab_error(base, &err);
@@ -152,7 +161,10 @@ int tide_vtab_rows_filter(sqlite3_vtab_cursor *base, int idx_num, const char *id
   tide_scan_close(cursor->scan);
   cursor->scan = NULL;
   cursor->at_end = true;
-  struct tide_val *values = tide_alloc_zero((size_t)argc + 1, sizeof *values, &err);
+  if (idx == NULL)
+    tide_err_set(&err, SQLITE_CORRUPT_VTAB, "%s %s was damaged when this statement was prepared: prepare it anew",
+                 vtab->noun, vtab->name);
+  struct tide_val *values = tide_err_is_set(&err) ? NULL : tide_alloc_zero((size_t)argc + 1, sizeof *values, &err);
   for (int i = 0; values != NULL && i < argc; i++)
     values[i] = filter_value(idx, i, argv[i]);
   if (values != NULL && vtab->find(vtab, false, &err) != NULL)

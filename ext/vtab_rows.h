@@ -43,6 +43,11 @@ void tide_vtab_rows_init(struct tide_vtab_rows *vtab, sqlite3 *db, const char *n
 void tide_vtab_rows_declare(struct tide_vtab_rows *vtab, sqlite3 *db, struct tide_dataset *ds, struct tide_err *err);
 void tide_vtab_rows_clear(struct tide_vtab_rows *vtab);
 
+/* Instead of declare, for a table that has no dataset to use now: tells SQLite these columns (NULL: the hidden ones
+ * alone). */
+void tide_vtab_rows_declare_columns(struct tide_vtab_rows *vtab, sqlite3 *db, const struct tide_spec *spec,
+                                    struct tide_err *err);
+
 /* Hands an error of xCreate or xConnect to SQLite; gives its code. */
 int tide_vtab_rows_connect_error(char **ret_message, const struct tide_err *err);
 

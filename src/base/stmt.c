@@ -1,5 +1,7 @@
 #include "base/stmt.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 
 void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
@@ -10,6 +12,16 @@ void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
                  "this statement or transaction reads an older state than the newest write: end it and try again");
   else
     tide_err_set(err, rc, "%s", sqlite3_errmsg(db));
+}
+
+/* What our statements read is ours: a table that is not there was lost. */
+static void prepare_error(sqlite3 *db, int rc, struct tide_err *err) {
+  static const char missing[] = "no such table: ";
+  const char *message = sqlite3_errmsg(db);
+  if (rc == SQLITE_ERROR && strncmp(message, missing, sizeof missing - 1) == 0)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "table %s is missing", message + sizeof missing - 1);
+  else
+    tide_stmt_error(db, rc, err);
 }
 
 sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *format, va_list args) {
@@ -24,7 +36,7 @@ sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *
   int rc = sqlite3_prepare_v3(db, sql, -1, 0, &stmt, NULL);
   sqlite3_free(sql);
   if (rc != SQLITE_OK)
-    tide_stmt_error(db, rc, err);
+    prepare_error(db, rc, err);
   return stmt;
 }
 

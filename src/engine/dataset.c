@@ -6,6 +6,8 @@
 #include "base/host.h"
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "store/shadows.h"
+#include "store/sinks.h"
 
 /* ---- connection ---- */
 
@@ -105,6 +107,7 @@ struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *sch
   if (ds == NULL)
     return NULL;
   tide_host_random_id(log_id);
+  tide_shadows_check_free(conn->db, tide_dataset_names(ds), err);
   tide_catalog_create(conn->db, tide_dataset_names(ds), spec, options, log_id, err);
   tide_catalog_config(conn->db, tide_dataset_names(ds), &ds->config, err);
   if (tide_err_is_set(err)) {
@@ -170,6 +173,34 @@ struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *sc
   return ds != NULL ? load(ds, err) : NULL;
 }
 
+/* Recovery may have lost the newest rows. A number that left the machine is never given again: what the sinks have seen
+ * counts. */
+static void raise_since(struct tide_dataset *ds, struct tide_err *err) {
+  sqlite3 *db = ds->conn->db;
+  const int64_t last = tide_sinks_last_since(db, tide_dataset_names(ds), err);
+  tide_dataset_refresh(ds, err);
+  if (tide_err_is_set(err) || last <= tide_dataset_last_since(ds))
+    return;
+  ds->config.sealed_since = last;
+  tide_catalog_store_counters(db, tide_dataset_names(ds), &ds->config, err);
+  tide_dataset_touched(ds);
+}
+
+struct tide_dataset *tide_dataset_adopt(struct tide_conn *conn, const char *schema, const char *name,
+                                        struct tide_err *err) {
+  const struct tide_names names = {.schema = schema, .dataset = name};
+  tide_shadows_check_whole(conn->db, names, err);
+  struct tide_dataset *ds = tide_err_is_set(err) ? NULL : tide_dataset_acquire(conn, schema, name, err);
+  if (ds == NULL)
+    return NULL;
+  tide_sinks_adopt(conn->db, names, err);
+  raise_since(ds, err);
+  if (!tide_err_is_set(err))
+    return ds;
+  tide_dataset_release(ds);
+  return NULL;
+}
+
 struct tide_dataset *tide_dataset_current(struct tide_dataset *ds, struct tide_err *err) {
   if (!ds->gone)
     return ds;
@@ -194,7 +225,15 @@ void tide_dataset_drop(struct tide_dataset *ds, struct tide_err *err) {
     leave(ds);
 }
 
+void tide_dataset_drop_damaged(struct tide_conn *conn, const char *schema, const char *name, struct tide_err *err) {
+  struct tide_dataset *ds = find_handle(conn, schema, name); /* of before the damage */
+  tide_catalog_drop(conn->db, (struct tide_names){.schema = schema, .dataset = name}, err);
+  if (ds != NULL && !tide_err_is_set(err))
+    leave(ds);
+}
+
 void tide_dataset_rename(struct tide_dataset *ds, const char *new_name, struct tide_err *err) {
+  tide_shadows_check_rename(ds->conn->db, tide_dataset_names(ds), new_name, err);
   tide_txn_flush(ds, err);
   tide_catalog_rename(ds->conn->db, tide_dataset_names(ds), new_name, err);
   if (!tide_err_is_set(err))

@@ -66,6 +66,11 @@ struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *sch
                                          struct tide_spec *spec, const struct tide_options *options,
                                          struct tide_err *err);
 
+/* Takes up the tables of an earlier log as they are, log id, columns and options included, and what the sinks' tables
+ * have of it. The handle has one reference. NULL on failure: SQLITE_ERROR when tables are missing. */
+struct tide_dataset *tide_dataset_adopt(struct tide_conn *conn, const char *schema, const char *name,
+                                        struct tide_err *err);
+
 /* The handle of an existing dataset, made when there is none, with its spec as the file has it now. NULL on failure. */
 struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *schema, const char *name,
                                           struct tide_err *err);
@@ -74,6 +79,8 @@ void tide_dataset_release(struct tide_dataset *ds); /* NULL is fine */
 
 /* Removes everything of the dataset but its rows in the sink tables (store/sinks.h does those). The handle is gone. */
 void tide_dataset_drop(struct tide_dataset *ds, struct tide_err *err);
+/* The same for one that is so damaged that it has no handle. */
+void tide_dataset_drop_damaged(struct tide_conn *conn, const char *schema, const char *name, struct tide_err *err);
 
 /* Renames the shadow tables. The handle is gone: who holds it goes on with one of the new name, or of the old one when
  * the RENAME is rolled back (tide_dataset_current). */

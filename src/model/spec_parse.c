@@ -330,3 +330,21 @@ struct tide_spec *tide_spec_parse(int argc, const char *const *args, struct tide
   *ret_options = options;
   return parser.spec;
 }
+
+bool tide_spec_parse_adopt(int argc, const char *const *args, struct tide_err *err) {
+  for (int i = 0; i < argc; i++) {
+    struct tide_words words = tide_words_of(args[i]);
+    const bool adopt = tide_word_is(&words.word, "adopt");
+    tide_words_advance(&words);
+    if (!adopt || !tide_word_is_byte(&words.word, '='))
+      continue;
+    tide_words_advance(&words);
+    if (words.word.size != 1 || *words.word.at != '1' || !value_is_one_word(words))
+      tide_err_set(err, SQLITE_ERROR, "adopt is \"%.100w\": expected 1", words.word.at);
+    else if (argc > 1)
+      tide_err_set(err, SQLITE_ERROR,
+                   "adopt=1 stands alone: columns and options are those of the tables that it takes up");
+    return true;
+  }
+  return false;
+}

@@ -14,6 +14,10 @@
 struct tide_spec *tide_spec_parse(int argc, const char *const *args, struct tide_options *ret_options,
                                   struct tide_err *err);
 
+/* Whether the arguments are adopt=1, which takes up the tables of an earlier log with their columns and options. It
+ * stands alone: with another value or anything beside it SQLITE_ERROR is set. */
+bool tide_spec_parse_adopt(int argc, const char *const *args, struct tide_err *err);
+
 /* One column definition alone, as tidemark_add_column takes it ("trace TEXT", "n INTEGER NOT NULL DEFAULT 0"). The
  * DEFAULT is a view into the text, size 0 when there is none; dflt_value is left NULL. The caller clears the column.
  * Returns 0 or the code. */

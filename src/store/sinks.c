@@ -1,16 +1,11 @@
 #include "store/sinks.h"
 
+#include <string.h>
+
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
 #include "store/sinks_sql.h"
-
-static void create_all(sqlite3 *db, const char *schema, struct tide_err *err) {
-  for (size_t i = 0; tide_sinks_sql_tables[i] != NULL; i++)
-    tide_stmt_exec(db, err, tide_sinks_sql_tables[i], schema);
-  for (size_t i = 0; tide_sinks_sql_triggers[i] != NULL; i++)
-    tide_stmt_exec(db, err, tide_sinks_sql_triggers[i], schema);
-}
 
 bool tide_sinks_exist(sqlite3 *db, const char *schema, struct tide_err *err) {
   return tide_stmt_int(db, 0, err,
@@ -46,10 +41,49 @@ char *tide_sinks_next_dataset(sqlite3 *db, const char *schema, const char *after
                    err);
 }
 
-void tide_sinks_create(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  if (!tide_sinks_exist(db, names.schema, err))
-    create_all(db, names.schema, err);
-  tide_stmt_exec(db, err, "INSERT OR REPLACE INTO \"%w\".tidemark_registry VALUES(%Q)", names.schema, names.dataset);
+/* ---- making them ---- */
+
+/* Cuts the schema's name out of "CREATE ... \"schema\".name ...", as SQLite stores it, and gives the object's name. The
+ * caller frees both. */
+static char *stored_text(const char *text, const char *schema, char **ret_name, struct tide_err *err) {
+  char *prefix = tide_printf(err, "\"%w\".", schema);
+  char *sql = tide_printf(err, text, schema);
+  char *at = prefix != NULL && sql != NULL ? strstr(sql, prefix) : NULL;
+  if (at != NULL) {
+    memmove(at, at + strlen(prefix), strlen(at + strlen(prefix)) + 1);
+    *ret_name = tide_copy_text(at, strcspn(at, "( \n"), err);
+  }
+  tide_free(prefix);
+  return sql;
+}
+
+/* Whether the schema has the object. In one that has no registry yet it must be the very same: somebody may have a table
+ * of that name. */
+static bool has_object(sqlite3 *db, const char *schema, const char *text, bool known, struct tide_err *err) {
+  char *name = NULL;
+  char *sql = stored_text(text, schema, &name, err);
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err, "SELECT type, sql FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE", schema, name);
+  const bool found = tide_stmt_row(stmt, err);
+  const char *stored = found ? tide_stmt_text(stmt, 1, NULL, err) : NULL;
+  if (found && !known && (stored == NULL || sql == NULL || strcmp(stored, sql) != 0))
+    tide_err_set(err, SQLITE_ERROR, "schema %s has a %s %s, a name that Tidemark needs: rename or drop it", schema,
+                 sqlite3_column_text(stmt, 0), name);
+  sqlite3_finalize(stmt);
+  tide_free(sql);
+  tide_free(name);
+  return found;
+}
+
+static void create_missing(sqlite3 *db, const char *schema, struct tide_err *err) {
+  const char *const *const lists[] = {tide_sinks_sql_tables, tide_sinks_sql_triggers};
+  const bool known = tide_sinks_exist(db, schema, err);
+  for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {
+    for (size_t i = 0; lists[list][i] != NULL && !tide_err_is_set(err); i++) {
+      if (!has_object(db, schema, lists[list][i], known, err))
+        tide_stmt_exec(db, err, lists[list][i], schema);
+    }
+  }
 }
 
 void tide_sinks_lock(sqlite3 *db, const char *schema, struct tide_err *err) {
@@ -65,12 +99,45 @@ void tide_sinks_lock(sqlite3 *db, const char *schema, struct tide_err *err) {
 static const char *const dataset_tables[] = {"registry",   "sink",         "sink_state", "batch",
                                              "export_log", "export_total", NULL};
 
+static void delete_rows(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  for (size_t i = 0; dataset_tables[i] != NULL; i++)
+    tide_stmt_exec(db, err, "DELETE FROM \"%w\".tidemark_%s WHERE dataset = %Q COLLATE NOCASE", names.schema,
+                   dataset_tables[i], names.dataset);
+}
+
+static void enter(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  tide_stmt_exec(db, err, "INSERT OR REPLACE INTO \"%w\".tidemark_registry VALUES(%Q)", names.schema, names.dataset);
+}
+
+void tide_sinks_create(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  create_missing(db, names.schema, err);
+  delete_rows(db, names, err);
+  enter(db, names, err);
+}
+
+void tide_sinks_adopt(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  create_missing(db, names.schema, err);
+  char *earlier = tide_err_is_set(err) ? NULL : tide_sinks_find_dataset(db, names, err);
+  if (earlier != NULL && strcmp(earlier, names.dataset) != 0)
+    tide_sinks_rename(db, (struct tide_names){.schema = names.schema, .dataset = earlier}, names.dataset, err);
+  tide_free(earlier);
+  enter(db, names, err);
+}
+
+int64_t tide_sinks_last_since(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_int(db, 0, err,
+                       "SELECT max(until) FROM (SELECT until FROM \"%w\".tidemark_export_log WHERE dataset = %Q"
+                       " UNION ALL SELECT until FROM \"%w\".tidemark_batch WHERE dataset = %Q)",
+                       names.schema, names.dataset, names.schema, names.dataset);
+}
+
+/* ---- following their datasets ---- */
+
 void tide_sinks_drop(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   if (!tide_sinks_exist(db, names.schema, err))
     return;
-  for (size_t i = 0; dataset_tables[i] != NULL; i++)
-    tide_stmt_exec(db, err, "DELETE FROM \"%w\".tidemark_%s WHERE dataset = %Q", names.schema, dataset_tables[i],
-                   names.dataset);
+  create_missing(db, names.schema, err);
+  delete_rows(db, names, err);
 }
 
 void tide_sinks_rename(sqlite3 *db, struct tide_names names, const char *new_name, struct tide_err *err) {

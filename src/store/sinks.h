@@ -29,14 +29,23 @@
 #include "base/sqlite.h"
 #include "store/names.h"
 
-/* Makes them when the schema has none, and enters the dataset. */
+/* Makes them when the schema has none, or those that it lost, and enters the dataset as a new one: what they still have
+ * of an earlier one of that name goes. SQLITE_ERROR when something else has one of their names. */
 void tide_sinks_create(sqlite3 *db, struct tide_names names, struct tide_err *err);
+
+/* The same for a dataset whose tables were there already: what they have of it stays, and follows it to the letters of
+ * its present name. */
+void tide_sinks_adopt(sqlite3 *db, struct tide_names names, struct tide_err *err);
+
+/* The highest since that they know to have left: 0 for none. */
+int64_t tide_sinks_last_since(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* Takes the schema's write lock for the transaction that is open, or that the running statement has. Nothing where there
  * are no such tables. */
 void tide_sinks_lock(sqlite3 *db, const char *schema, struct tide_err *err);
 
-/* Takes out the dataset with its sinks, batches and log rows. */
+/* Takes out the dataset with its sinks, batches and log rows; makes what was lost of them first, for their triggers
+ * name each other. */
 void tide_sinks_drop(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* Has everything follow a dataset to its new name. */
