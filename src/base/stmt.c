@@ -10,6 +10,11 @@ void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
   else if ((rc & 0xff) == SQLITE_BUSY && sqlite3_extended_errcode(db) == SQLITE_BUSY_SNAPSHOT)
     tide_err_set(err, SQLITE_BUSY,
                  "this statement or transaction reads an older state than the newest write: end it and try again");
+  else if (rc == SQLITE_TOOBIG)
+    tide_err_set(err, rc,
+                 "a value, or rows that are stored as one, are too big for the host's limit of %d bytes: raise"
+                 " SQLITE_LIMIT_LENGTH, or write fewer rows at a time",
+                 sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1));
   else
     tide_err_set(err, rc, "%s", sqlite3_errmsg(db));
 }

@@ -12,8 +12,7 @@ static void store_chunks(sqlite3 *db, struct tide_names names, const struct tide
       continue;
     sqlite3_bind_int64(stmt, 1, chunk + (int64_t)i);
     if (sqlite3_bind_blob64(stmt, 2, segment->chunks[i].data, segment->chunks[i].len, SQLITE_STATIC) != SQLITE_OK)
-      tide_err_set(err, SQLITE_TOOBIG, "dataset %s: one column of a segment is bigger than SQLite's limit",
-                   names.dataset);
+      tide_stmt_error(db, SQLITE_TOOBIG, err);
     tide_stmt_run(stmt, err);
   }
   tide_stmt_pool_give(names.pool, stmt);

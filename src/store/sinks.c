@@ -57,8 +57,8 @@ static char *stored_text(const char *text, const char *schema, char **ret_name, 
   return sql;
 }
 
-/* Whether the schema has the object. In one that has no registry yet it must be the very same: somebody may have a table
- * of that name. */
+/* Whether the schema has the object. In one that has no registry yet it must be the very same: somebody may have a
+ * table of that name. */
 static bool has_object(sqlite3 *db, const char *schema, const char *text, bool known, struct tide_err *err) {
   char *name = NULL;
   char *sql = stored_text(text, schema, &name, err);

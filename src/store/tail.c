@@ -83,8 +83,7 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
     sqlite3_bind_int64(stmt, 3, run->first_since);
     sqlite3_bind_int64(stmt, 4, run->rows);
     if (sqlite3_bind_blob64(stmt, 5, data.data, data.len, SQLITE_STATIC) != SQLITE_OK)
-      tide_err_set(err, SQLITE_TOOBIG,
-                   "dataset %s: rows of one transaction are too big to store: commit fewer at a time", names.dataset);
+      tide_stmt_error(db, SQLITE_TOOBIG, err);
     tide_stmt_run(stmt, err);
   }
   tide_stmt_pool_give(names.pool, stmt);

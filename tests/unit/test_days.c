@@ -108,7 +108,8 @@ static void compare(void) {
              "SELECT count(*) FROM (SELECT since, source, n, typeof(body), quote(body), body FROM %s"
              " EXCEPT SELECT since, source, n, typeof(body), quote(body), body FROM \"%w\".twin)",
              day.table, day.schema);
-  assert_text(db, db_text(db, "SELECT since FROM \"%w\".twin WHERE source = 'é😀' AND n < 9 ORDER BY since", day.schema),
+  assert_text(db,
+              db_text(db, "SELECT since FROM \"%w\".twin WHERE source = 'é😀' AND n < 9 ORDER BY since", day.schema),
               "SELECT since FROM %s WHERE source = 'é😀' AND n < 9 ORDER BY since", day.table);
   assert_text(db, db_text(db, "SELECT n FROM \"%w\".twin WHERE body > 'text 3' ORDER BY body, since", day.schema),
               "SELECT n FROM %s WHERE body > 'text 3' ORDER BY body, since", day.table);
