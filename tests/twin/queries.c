@@ -35,6 +35,37 @@ static void call(struct world *world, const char *function) {
   sqlite3_free(sql);
 }
 
+/* A column that the rows before it read a constant in, or NULL. */
+static void add_column(struct world *world) {
+  static const char *const texts[] = {"'w5'", "''", "'7'", "NULL"}, *const reals[] = {"0.5", "7.0", "-1e300", "NULL"},
+                           *const blobs[] = {"x'00'", "x'37'", "NULL"}, *const integers[] = {"0", "1"},
+                           *const anys[] = {"7", "7.0", "'7'", "x'37'", "NULL"};
+  if (world->ncolumns == COLUMNS_MAX)
+    return;
+  struct column column = world_new_column(world->ncolumns);
+  const char *value = strcmp(column.strict, "TEXT") == 0      ? PICK(texts)
+                      : strcmp(column.strict, "REAL") == 0    ? PICK(reals)
+                      : strcmp(column.strict, "BLOB") == 0    ? PICK(blobs)
+                      : strcmp(column.strict, "INTEGER") == 0 ? PICK(integers)
+                                                              : PICK(anys);
+  column.not_null = strcmp(value, "NULL") != 0 && one_in(2);
+  char *end = sqlite3_mprintf("%s DEFAULT %s", column.not_null ? " NOT NULL" : "", value);
+  char *definition = sqlite3_mprintf("\"%w\" %s%s", column.name, column.type, end);
+  char *log = sqlite3_mprintf("SELECT tidemark_add_column('%s.my log', %Q)", world->schema, definition);
+  char *twin = sqlite3_mprintf("ALTER TABLE t ADD COLUMN \"%w\" %s%s", column.name, column.strict, end);
+  note(world, &world->pairs[0], "%s", log);
+  if (run_log(world, &world->pairs[0], log) != SQLITE_OK || run_twin(world, &world->pairs[0], twin) != SQLITE_OK)
+    fail(world, "%s: %s; %s", log, sqlite3_errmsg(world->pairs[0].log), sqlite3_errmsg(world->pairs[0].twin));
+  world->columns[world->ncolumns++] = column;
+  world->list = sqlite3_mprintf("%z, \"%w\"", world->list, column.name);
+  world_create_view(world, &world->pairs[0]);
+  sqlite3_free(log);
+  sqlite3_free(twin);
+  sqlite3_free(definition);
+  sqlite3_free(end);
+  shapes_note_place("a column that was added");
+}
+
 /* Compacted segments first, then some that are not, then the tail, then what the open transaction wrote; and in each of
  * them, rows that are gone. */
 static void spread(struct world *world) {
@@ -43,12 +74,18 @@ static void spread(struct world *world) {
     call(world, "flush");
   }
   delete_some(world);
+  if (one_in(3))
+    add_column(world);
   call(world, "compact");
+  if (one_in(2))
+    add_column(world);
   for (size_t i = 0; i < 3; i++) {
     insert(world, 2);
     call(world, "flush");
   }
   delete_some(world);
+  if (one_in(3))
+    add_column(world);
   insert(world, 3);
   if (one_in(2))
     delete_some(world);

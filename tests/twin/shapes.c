@@ -85,6 +85,7 @@ static struct shape {
     {.name = "rows in segments"},
     {.name = "rows in compacted segments"},
     {.name = "deleted rows in segments"},
+    {.name = "a column that was added"},
     {.name = "many partitions"},
     {.name = "a partition of NULL"},
     {.name = "a partition of ''"},

@@ -203,7 +203,7 @@ static void hive(sqlite3_context *context, int argc, sqlite3_value **argv) {
   sqlite3_result_text(context, sqlite3_str_finish(out), -1, sqlite3_free);
 }
 
-static void choose_columns(struct world *world) {
+struct column world_new_column(size_t at) {
   static const struct column kinds[] = {{.type = "INTEGER", .strict = "INTEGER"},
                                         {.type = "REAL", .strict = "REAL"},
                                         {.type = "TEXT", .strict = "TEXT"},
@@ -214,14 +214,20 @@ static void choose_columns(struct world *world) {
                                         {.type = "BOOLEAN", .strict = "INTEGER"},
                                         {.type = "TIMESTAMP_MS", .strict = "INTEGER"}};
   static const char *const names[COLUMNS_MAX] = {"k", "l", "c2", "select", "c 4"};
+  struct column column = PICK(kinds);
+  column.name = names[at];
+  return column;
+}
+
+static void choose_columns(struct world *world) {
   world->npartition = pick(3);
   world->ncolumns = 2 + pick(COLUMNS_MAX - 1);
   for (size_t i = 0; i < world->ncolumns; i++) {
-    world->columns[i] = PICK(kinds);
-    if (i < world->npartition)
-      world->columns[i] = one_in(2) ? kinds[2] : kinds[0];
-    world->columns[i].in_partition = i < world->npartition;
-    world->columns[i].name = names[i];
+    world->columns[i] = world_new_column(i);
+    if (i < world->npartition) {
+      world->columns[i].type = world->columns[i].strict = one_in(2) ? "TEXT" : "INTEGER";
+      world->columns[i].in_partition = true;
+    }
     world->columns[i].not_null = one_in(4);
   }
   const size_t swap = pick(2);
@@ -324,10 +330,11 @@ static void create_feed(struct world *world, struct pair *pair) {
   sqlite3_free(news);
 }
 
-static void create_view(struct world *world, struct pair *pair) {
+void world_create_view(struct world *world, struct pair *pair) {
   for (int twin = 0; twin < 2; twin++) {
-    char *sql = sqlite3_mprintf("CREATE VIEW @V AS SELECT since, %s, \"partition\" FROM %s WHERE since %% 5 <> 0",
-                                world->list, twin ? "t" : "\"my log\"");
+    char *sql = sqlite3_mprintf(
+        "DROP VIEW IF EXISTS @V; CREATE VIEW @V AS SELECT since, %s, \"partition\" FROM %s WHERE since %% 5 <> 0",
+        world->list, twin ? "t" : "\"my log\"");
     must(world, twin ? pair->twin : pair->log, expand(world, twin, sql));
     sqlite3_free(sql);
   }
@@ -356,7 +363,7 @@ void world_open(struct world *world, uint64_t seed) {
     must(world, twin ? world->pairs[0].twin : world->pairs[0].log,
          expand(world, twin, "CREATE TABLE @B(n); INSERT INTO @B VALUES(0)"));
   create_feed(world, &world->pairs[0]);
-  create_view(world, &world->pairs[0]);
+  world_create_view(world, &world->pairs[0]);
   sqlite3_set_last_insert_rowid(world->pairs[0].log, 0);
   sqlite3_set_last_insert_rowid(world->pairs[0].twin, 0);
   for (size_t i = 1; i < world->npairs; i++) {

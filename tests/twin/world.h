@@ -66,6 +66,11 @@ void world_reopen(struct world *world, struct pair *pair);
 void world_connect(struct world *world, struct pair *pair);
 void world_close(struct world *world);
 
+/* One to stand at that place. */
+struct column world_new_column(size_t at);
+/* @V, anew once there are more columns. */
+void world_create_view(struct world *world, struct pair *pair);
+
 /* ---- saying and failing ---- */
 
 /* Keeps a line for the report of a failure. */
