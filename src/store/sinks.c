@@ -89,7 +89,7 @@ static void create_missing(sqlite3 *db, const char *schema, struct tide_err *err
 void tide_sinks_lock(sqlite3 *db, const char *schema, struct tide_err *err) {
   struct tide_err none = {0};
   sqlite3_stmt *stmt = tide_stmt_prepare(db, &none, "DELETE FROM \"%w\".tidemark_registry WHERE false", schema);
-  if (tide_err_is_set(&none) && none.rc != SQLITE_ERROR) /* that is: no such table */
+  if (tide_err_is_set(&none) && none.rc != SQLITE_CORRUPT_VTAB) /* that is: no such table */
     tide_err_set(err, none.rc, "%s", none.msg);
   tide_stmt_run(stmt, err);
   sqlite3_finalize(stmt);
