@@ -54,7 +54,7 @@ SELECT json_extract(tidemark_export('archive'), '$.rows');
 -- found in other letters: what the sinks' tables have of it follows
 SELECT DISTINCT dataset FROM tidemark_registry UNION ALL SELECT DISTINCT dataset FROM tidemark_sink
   UNION ALL SELECT DISTINCT dataset FROM tidemark_export_log;
-.system cat archive/logs/*/* | sort
+.system cat archive/logs/*/* | sort | cat
 
 -- not all tables are there
 PRAGMA writable_schema = on;
