@@ -35,7 +35,8 @@ static void call(struct world *world, const char *function) {
   sqlite3_free(sql);
 }
 
-/* A column that the rows before it read a constant in, or NULL. */
+/* A column that the rows before it read a constant in, or NULL. No blob in a UTF-16 database: as a text or a number,
+ * SQLite reads a stored one as UTF-16 there, but one of a DEFAULT as UTF-8. */
 static void add_column(struct world *world) {
   static const char *const texts[] = {"'w5'", "''", "'7'", "NULL"}, *const reals[] = {"0.5", "7.0", "-1e300", "NULL"},
                            *const blobs[] = {"x'00'", "x'37'", "NULL"}, *const integers[] = {"0", "1"},
@@ -48,6 +49,8 @@ static void add_column(struct world *world) {
                       : strcmp(column.strict, "BLOB") == 0    ? PICK(blobs)
                       : strcmp(column.strict, "INTEGER") == 0 ? PICK(integers)
                                                               : PICK(anys);
+  if (world->utf16 && *value == 'x')
+    value = "NULL";
   column.not_null = strcmp(value, "NULL") != 0 && one_in(2);
   char *end = sqlite3_mprintf("%s DEFAULT %s", column.not_null ? " NOT NULL" : "", value);
   char *definition = sqlite3_mprintf("\"%w\" %s%s", column.name, column.type, end);
