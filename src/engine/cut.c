@@ -78,7 +78,7 @@ static int64_t add_tail(struct tide_dataset *ds, const struct tide_stat *stat, i
   int64_t rows = 0;
   tide_scan_request_init(&request);
   request.above = above;
-  tide_scan_request_partition(&request, stat->text, stat->text_size, err);
+  request.partition_id = stat->partition;
   struct tide_scan *scan = tide_scan_open(ds, &request, err);
   while (scan != NULL && tide_scan_next_frame(scan, &frame, err)) {
     const int64_t of = (int64_t)frame.batch->rows;
@@ -224,7 +224,7 @@ static void pass_rows(struct aging *aging, int64_t upto, struct tide_err *err) {
   tide_scan_request_init(&request);
   request.above = aging->at;
   request.upto = upto;
-  tide_scan_request_partition(&request, aging->stat->text, aging->stat->text_size, err);
+  request.partition_id = aging->stat->partition;
   struct tide_scan *scan = tide_scan_open(aging->ds, &request, err);
   while (scan != NULL && !aging->kept && tide_scan_next(scan, err) && row_is_past(aging, scan, err)) {
   }

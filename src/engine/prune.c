@@ -1,327 +1,150 @@
 #include "engine/prune.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/stmt.h"
-#include "engine/retention.h"
-#include "store/deleted.h"
-#include "store/exportlog.h"
 
-enum { PRUNE_PIECE_BYTES = 64 << 20 }; /* stored bytes that one transaction takes away */
-
-/* A prune at work on one partition. */
-struct pruning {
-  struct tide_dataset *ds;
-  struct tide_names names;
-  const struct tide_prune_request *request;
-  struct tide_prune_result *result;
-  int64_t now_ms;
+/* A partition of the group at hand that has rows to take away. */
+struct due {
   int64_t id;
-  struct tide_buf text; /* the partition's, and a NUL */
-  struct tide_holds holds;
-  struct tide_stat stat;
-  struct tide_retention retention;
-  bool took; /* rows of this partition */
+  bool took;    /* rows of it */
+  bool damaged; /* and in the failures */
 };
 
-static const char *text_of(const struct pruning *pruning) {
-  return (const char *)pruning->text.data;
-}
+enum { GROUP_PARTITIONS = 1024 };
 
-static size_t text_size(const struct pruning *pruning) {
-  return pruning->text.len - 1;
-}
-
-static struct tide_range range_of(const struct pruning *pruning, int64_t above, int64_t upto, int64_t max_rows,
-                                  struct tide_err *err) {
-  struct tide_range range = {.until = upto};
-  if (above < upto && !tide_err_is_set(err))
-    tide_stats_range(pruning->ds, &pruning->stat, above, upto, max_rows, &range, err);
-  return range;
-}
-
-/* ---- looking ---- */
-
-/* What the connection sees of the partition now. false when it has no rows, and on error. */
-static bool look(struct pruning *pruning, struct tide_err *err) {
-  tide_retention_clear(&pruning->retention);
-  if (!tide_stats_one(pruning->ds, text_of(pruning), text_size(pruning), &pruning->stat, err) ||
-      pruning->stat.rows == 0)
-    return false;
-  tide_retention_look(pruning->ds, &pruning->stat, pruning->now_ms, &pruning->holds, &pruning->retention, err);
-  return !tide_err_is_set(err);
-}
-
-static void add_held(struct tide_prune_result *result, const char *sink, int64_t rows, struct tide_err *err) {
-  size_t i = 0;
-  while (i < result->nheld && strcmp(result->held[i].sink, sink) != 0)
-    i++;
-  if (i == result->nheld) {
-    void *held = result->held;
-    if (tide_grow(&held, &result->held_cap, result->nheld + 1, sizeof *result->held, err) != 0)
-      return;
-    result->held = held;
-    char *copy = tide_copy_string(sink, err);
-    if (copy == NULL)
-      return;
-    result->held[result->nheld++] = (struct tide_prune_held){.sink = copy};
-  }
-  result->held[i].rows += rows;
-  result->held[i].partitions++;
-}
-
-/* What stays of the partition, and why. */
-static void tell_what_stays(struct pruning *pruning, struct tide_err *err) {
-  struct tide_prune_result *result = pruning->result;
-  const struct tide_retention *retention = &pruning->retention;
-  result->held_rows += retention->past_rows - retention->free_rows;
-  for (size_t i = 0; i < retention->nheld && !tide_err_is_set(err); i++) {
-    if (retention->held_rows[i] > 0)
-      add_held(result, pruning->holds.items[i].sink, retention->held_rows[i], err);
-  }
-  if (!retention->cut.has_future || tide_err_is_set(err))
-    return;
-  if (result->nfuture < TIDE_PRUNE_FUTURE_LISTED) {
-    char *partition = tide_copy_text(text_of(pruning), text_size(pruning), err);
-    if (partition == NULL)
-      return;
-    result->future[result->nfuture] =
-        (struct tide_prune_future){partition, retention->cut.future_since, retention->cut.future_at};
-  }
-  result->nfuture++;
-}
-
-/* ---- taking away ---- */
-
-/* Sums stop at the highest number: a damaged table may name any size. */
-static int64_t add_bytes(int64_t sum, int64_t bytes) {
-  return bytes < INT64_MAX - sum ? sum + bytes : INT64_MAX;
-}
-
-/* How far one piece goes: to the end of what is free, or of the last whole segment within its bytes and of a batch that
- * it would cut. It has a live row: segments whose rows were all deleted go with those behind them. */
-static int64_t end_of_piece(struct pruning *pruning, struct tide_err *err) {
-  struct tide_segment_row row;
-  const int64_t free_upto = pruning->retention.free_upto;
-  const int64_t left = pruning->request->max_bytes - pruning->result->stored_bytes;
-  const int64_t most = left < PRUNE_PIECE_BYTES ? left : PRUNE_PIECE_BYTES;
-  int64_t bytes = 0;
-  int64_t live = 0;
-  int64_t upto = 0;
-  sqlite3_stmt *stmt = tide_catalog_segments_prepare(pruning->ds->conn->db, pruning->names, err);
-  if (stmt != NULL)
-    tide_catalog_segments_seek(stmt, pruning->id, pruning->stat.pruned_upto);
-  while ((bytes < most || live == 0) && tide_catalog_segments_next(stmt, pruning->names, &row, err) &&
-         row.last_since <= free_upto) {
-    bytes = add_bytes(bytes, row.stored_bytes);
-    live += tide_segment_row_live(&row);
-    upto = row.last_since;
-  }
-  tide_stmt_pool_give(pruning->ds->pool, stmt);
-  if (bytes < most || live == 0)
-    return free_upto;
-  upto = tide_retention_whole(pruning->ds, &pruning->stat, &pruning->holds, upto, TIDE_RETENTION_UP, err);
-  return upto < free_upto ? upto : free_upto;
-}
-
-/* What a piece takes away. */
-struct piece {
-  int64_t until; /* the last row; the partition's newest since when nothing is left, deleted rows at the end gone too */
-  int64_t rows;  /* live ones */
+struct group {
+  int64_t ids[GROUP_PARTITIONS];
+  size_t count;
+  struct due due[GROUP_PARTITIONS];
+  size_t ndue;
 };
 
-/* Nothing goes by counts that are wrong: they say how much is past a limit. */
-static void check_counts(struct pruning *pruning, struct tide_err *err) {
-  const struct tide_stat *stat = &pruning->stat;
-  const int64_t rows = range_of(pruning, stat->pruned_upto, stat->last_since, INT64_MAX, err).rows;
-  if (rows != stat->rows)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: partition '%s' has %lld rows, its counts say %lld",
-                 pruning->ds->name, text_of(pruning), (long long)rows, (long long)stat->rows);
+/* Goes to a partition. false when it is not there any more. */
+static bool go_to(struct tide_pruning *pruning, int64_t id, struct tide_err *err) {
+  tide_buf_reset(&pruning->text);
+  pruning->took = false;
+  pruning->id = tide_catalog_partition_next(pruning->ds->conn->db, pruning->names, id - 1, &pruning->text, err);
+  tide_buf_put_u8(&pruning->text, 0, err);
+  return pruning->id == id && !tide_err_is_set(err);
 }
 
-static struct piece piece_upto(struct pruning *pruning, int64_t upto, struct tide_err *err) {
-  const struct tide_stat *stat = &pruning->stat;
-  struct piece piece = {.until = stat->last_since};
-  check_counts(pruning, err);
-  piece.rows = range_of(pruning, stat->pruned_upto, upto, INT64_MAX, err).rows;
-  if (piece.rows < stat->rows)
-    piece.until = range_of(pruning, stat->pruned_upto, upto, piece.rows, err).until;
-  return piece;
+static void take_failure(struct tide_pruning *pruning, struct tide_err *err) {
+  tide_failures_take(&pruning->result->failures, tide_pruning_text(pruning), tide_pruning_text_size(pruning), err);
 }
 
-/* Sinks that have not had all the rows up to `until` are told so in their log. */
-static void write_gaps(struct pruning *pruning, int64_t until, struct tide_err *err) {
-  struct tide_dataset *ds = pruning->ds;
-  for (size_t i = 0; i < pruning->holds.count && !tide_err_is_set(err); i++) {
-    const struct tide_hold *hold = &pruning->holds.items[i];
-    const int64_t lost = range_of(pruning, hold->watermark, until, INT64_MAX, err).rows;
-    if (lost == 0 || tide_err_is_set(err))
-      continue;
-    const struct tide_gap gap = {.sink = hold->sink,
-                                 .dataset = ds->name,
-                                 .partition = text_of(pruning),
-                                 .since = hold->watermark,
-                                 .until = until,
-                                 .rows = lost,
-                                 .reason = !hold->registered ? "taken by retention: the sink is not registered"
-                                           : hold->holds ? "taken by retention: past the sink's hold_rows or hold_age"
-                                                         : "taken by retention: the sink does not hold it",
-                                 .ends_batch = hold->batch != 0 && hold->batch_since < until};
-    if (!pruning->request->dry_run) /* which only counts them */
-      tide_exportlog_gap(ds->conn->db, ds->schema, &gap, err);
-    pruning->result->gaps++;
-    pruning->result->gap_rows += lost;
+/* Looks at a group in one snapshot, so that the figures fit each other, and tells what stays where nothing goes. */
+static void look_at_group(struct tide_pruning *pruning, struct group *group, struct tide_err *err) {
+  sqlite3_stmt *snapshot = tide_read_begin(pruning->ds->conn->db, pruning->ds->schema, err);
+  group->ndue = 0;
+  for (size_t i = 0; i < group->count && !tide_err_is_set(err); i++) {
+    const bool found = go_to(pruning, group->ids[i], err) && tide_pruning_look(pruning, err);
+    if (found && pruning->retention.free_rows > 0)
+      group->due[group->ndue++] = (struct due){.id = pruning->id};
+    else if (found)
+      tide_pruning_tell_staying(pruning, err);
+    take_failure(pruning, err);
   }
+  sqlite3_finalize(snapshot);
 }
 
-/* What was removed of segments. */
-struct removed {
-  int64_t segments;
-  int64_t rows; /* live ones, in those that went whole */
-  int64_t stored_bytes;
-  int64_t first_since;
-  int64_t last_since; /* of what went whole; 0: nothing */
-};
-
-/* Drops the segments up to `until`; a segment that only begins there has its front counted as pruned. */
-static void remove_segments(struct pruning *pruning, int64_t until, int64_t rows, struct removed *removed,
-                            struct tide_err *err) {
-  struct tide_segment_row row;
-  sqlite3 *db = pruning->ds->conn->db;
-  sqlite3_stmt *stmt = tide_catalog_segments_prepare(db, pruning->names, err);
-  bool found = stmt != NULL;
-  while (found && !tide_err_is_set(err)) {
-    tide_catalog_segments_seek(stmt, pruning->id, removed->last_since);
-    found = tide_catalog_segments_next(stmt, pruning->names, &row, err) && row.first_since <= until;
-    sqlite3_reset(stmt);
-    if (found && row.last_since > until) {
-      tide_catalog_segment_count_pruned(db, pruning->names, &row, rows - removed->rows, err);
-      break;
-    }
-    if (found) {
-      tide_catalog_segment_drop(db, pruning->names, &row, err);
-      if (removed->segments++ == 0)
-        removed->first_since = row.first_since;
-      removed->rows += tide_segment_row_live(&row);
-      removed->stored_bytes = add_bytes(removed->stored_bytes, row.stored_bytes);
-      removed->last_since = row.last_since;
-    }
-  }
-  tide_stmt_pool_give(pruning->ds->pool, stmt);
+static bool has_budget(const struct tide_pruning *pruning) {
+  return pruning->result->stored_bytes < pruning->request->max_bytes;
 }
 
-static void remove_rows(struct pruning *pruning, int64_t until, int64_t rows, struct tide_err *err) {
-  struct tide_dataset *ds = pruning->ds;
-  sqlite3 *db = ds->conn->db;
-  struct tide_tail_gone tail;
-  struct removed removed = {0};
-  tide_dataset_touched(ds);
-  remove_segments(pruning, until, rows, &removed, err);
-  tide_tail_index_delete_upto(&ds->tail, db, pruning->names, pruning->id, until, &tail, err);
-  const int64_t dropped_upto = tail.last_since > 0 ? tail.last_since : removed.last_since;
-  if (dropped_upto > 0)
-    tide_deleted_forget(db, pruning->names, pruning->id, removed.first_since > 0 ? removed.first_since - 1 : 0,
-                        dropped_upto, err);
-  const struct tide_partition_change change = {
-      .written = tail.rows, .pruned = rows, .pruned_upto = until, .last_since = tail.last_since};
-  tide_catalog_partition_change(db, pruning->names, pruning->id, &change, err);
-  if (tail.last_since > ds->config.sealed_since)
-    ds->config.sealed_since = tail.last_since;
-  ds->config.seals++;
-  tide_catalog_store_counters(db, pruning->names, &ds->config, err);
-  ds->epoch++;
-  pruning->result->segments += removed.segments;
-  pruning->result->stored_bytes = add_bytes(pruning->result->stored_bytes, removed.stored_bytes);
+/* Takes away what may go of one partition, as far as a transaction that began with `before` goes. True when that was
+ * not all. */
+static bool take_partition(struct tide_pruning *pruning, const struct tide_prune_result *before, struct tide_err *err) {
+  bool undone = true;
+  while (undone && has_budget(pruning) && pruning->result->stored_bytes - before->stored_bytes < TIDE_PRUNE_PIECE_BYTES)
+    undone = tide_pruning_take(pruning, err);
+  return undone;
 }
 
-/* Within a piece, looks again and takes one piece away. false when nothing may go. */
-static bool take_away(struct pruning *pruning, struct tide_err *err) {
-  if (!look(pruning, err) || pruning->retention.free_rows == 0)
-    return false;
-  const int64_t upto = end_of_piece(pruning, err);
-  const struct piece piece = piece_upto(pruning, upto, err);
-  if (tide_err_is_set(err) || piece.rows == 0)
-    return false;
-  write_gaps(pruning, piece.until, err);
-  if (!tide_err_is_set(err))
-    remove_rows(pruning, piece.until, piece.rows, err);
-  if (tide_err_is_set(err))
-    return false;
-  pruning->result->rows += piece.rows;
-  return true;
-}
-
-static bool take_piece(struct pruning *pruning, struct tide_err *err) {
+/* Takes away what may go of the first of the list, in one transaction. Gives how many are done. An error undoes them
+ * all, and then it gives the number of the one that failed. */
+static size_t take_some(struct tide_pruning *pruning, struct due *due, size_t count, struct tide_err *err) {
   struct tide_work work;
   const struct tide_prune_result before = *pruning->result;
+  const bool took_before = due[0].took;
+  size_t done = 0;
+  bool undone = false;
   tide_work_begin(pruning->ds, "tidemark_prune", &work, err);
-  const bool took = !tide_err_is_set(err) && take_away(pruning, err);
+  while (done < count && !undone && !tide_err_is_set(err)) {
+    if (go_to(pruning, due[done].id, err))
+      undone = take_partition(pruning, &before, err);
+    due[done].took = due[done].took || pruning->took;
+    done += !undone && !tide_err_is_set(err);
+  }
   tide_work_end(&work, err);
-  if (tide_err_is_set(err))
-    *pruning->result = before; /* undone; a piece does not change the lists */
-  pruning->took = pruning->took || (took && !tide_err_is_set(err));
-  return took && !tide_err_is_set(err);
-}
-
-/* ---- partition by partition ---- */
-
-/* What a prune would do now. */
-static void tell_what_would_go(struct pruning *pruning, struct tide_err *err) {
-  struct tide_segment_row row;
-  struct tide_prune_result *result = pruning->result;
-  const struct tide_prune_result before = *result;
-  const struct piece piece = piece_upto(pruning, pruning->retention.free_upto, err);
-  write_gaps(pruning, piece.until, err);
-  sqlite3_stmt *stmt = tide_catalog_segments_prepare(pruning->ds->conn->db, pruning->names, err);
-  if (stmt != NULL)
-    tide_catalog_segments_seek(stmt, pruning->id, 0);
-  while (tide_catalog_segments_next(stmt, pruning->names, &row, err) && row.last_since <= piece.until) {
-    result->segments++;
-    result->stored_bytes = add_bytes(result->stored_bytes, row.stored_bytes);
-  }
-  tide_stmt_pool_give(pruning->ds->pool, stmt);
   if (tide_err_is_set(err)) {
-    *result = before;
-    return;
+    *pruning->result = before; /* a piece does not change the lists */
+    for (size_t i = 0; i < count; i++)
+      due[i].took = i == 0 && took_before;
   }
-  result->rows += piece.rows;
-  pruning->took = true;
+  return done;
 }
 
-/* In one snapshot, so that the figures fit each other. */
-static bool look_in_snapshot(struct pruning *pruning, struct tide_err *err) {
-  sqlite3_stmt *snapshot = tide_read_begin(pruning->ds->conn->db, pruning->ds->schema, err);
-  const bool found = !tide_err_is_set(err) && look(pruning, err);
-  if (found && pruning->request->dry_run && pruning->retention.free_rows > 0)
-    tell_what_would_go(pruning, err);
-  sqlite3_finalize(snapshot);
-  return found && !tide_err_is_set(err);
-}
-
-static void prune_partition(struct pruning *pruning, struct tide_err *err) {
-  bool undone = look_in_snapshot(pruning, err);
-  while (undone && pruning->retention.free_rows > 0 && !pruning->request->dry_run && !tide_err_is_set(err)) {
-    if (pruning->result->stored_bytes >= pruning->request->max_bytes) {
-      pruning->result->more = true;
-      break;
+/* Does all that are due, and each by itself where one of them is damaged. Gives how many were looked at. */
+static size_t take_due(struct tide_pruning *pruning, struct due *due, size_t count, struct tide_err *err) {
+  size_t at = 0;
+  size_t alone = 0;
+  while (at < count && has_budget(pruning) && !tide_err_is_set(err)) {
+    const size_t done = take_some(pruning, due + at, at < alone ? 1 : count - at, err);
+    if ((err->rc & 0xff) == SQLITE_CORRUPT && done > 0) {
+      alone = at + done + 1;
+      tide_err_clear(err);
+      continue;
     }
-    if (!take_piece(pruning, err))
-      break;
-    undone = look_in_snapshot(pruning, err);
+    at += done;
+    if (!tide_err_is_set(err))
+      continue;
+    take_failure(pruning, err);
+    due[at].damaged = true;
+    at += !tide_err_is_set(err);
   }
-  if (undone && !tide_err_is_set(err))
-    tell_what_stays(pruning, err);
-  pruning->result->partitions += pruning->took;
-  tide_failures_take(&pruning->result->failures, text_of(pruning), text_size(pruning), err);
+  pruning->result->more = at < count;
+  return at < count ? at + 1 : at;
 }
 
-static bool next_partition(struct pruning *pruning, struct tide_err *err) {
-  tide_buf_reset(&pruning->text);
-  pruning->id = tide_catalog_partition_next(pruning->ds->conn->db, pruning->names, pruning->id, &pruning->text, err);
-  tide_buf_put_u8(&pruning->text, 0, err);
-  pruning->took = false;
-  return pruning->id != 0 && !tide_err_is_set(err);
+/* What stays of the partitions of which something went, or in a dry run what would go. */
+static void look_at_due(struct tide_pruning *pruning, struct due *due, size_t count, struct tide_err *err) {
+  sqlite3_stmt *snapshot = tide_read_begin(pruning->ds->conn->db, pruning->ds->schema, err);
+  for (size_t i = 0; i < count && !tide_err_is_set(err); i++) {
+    const bool found = !due[i].damaged && go_to(pruning, due[i].id, err) && tide_pruning_look(pruning, err);
+    if (found && pruning->request->dry_run) {
+      tide_pruning_tell_going(pruning, err);
+      due[i].took = pruning->took;
+    }
+    if (found && !tide_err_is_set(err))
+      tide_pruning_tell_staying(pruning, err);
+    take_failure(pruning, err);
+  }
+  sqlite3_finalize(snapshot);
+}
+
+static void prune_group(struct tide_pruning *pruning, struct group *group, struct tide_err *err) {
+  look_at_group(pruning, group, err);
+  size_t tried = group->ndue;
+  if (!pruning->request->dry_run && !tide_err_is_set(err))
+    tried = take_due(pruning, group->due, group->ndue, err);
+  if (tried > 0 && !tide_err_is_set(err))
+    look_at_due(pruning, group->due, tried, err);
+  for (size_t i = 0; i < group->ndue; i++)
+    pruning->result->partitions += group->due[i].took;
+}
+
+/* The next partitions behind the last of a group. false when there are none. */
+static bool next_group(struct tide_pruning *pruning, struct group *group, struct tide_err *err) {
+  int64_t id = group->count > 0 ? group->ids[group->count - 1] : 0;
+  group->count = 0;
+  while (group->count < GROUP_PARTITIONS && !tide_err_is_set(err)) {
+    tide_buf_reset(&pruning->text);
+    id = tide_catalog_partition_next(pruning->ds->conn->db, pruning->names, id, &pruning->text, err);
+    if (id == 0)
+      break;
+    group->ids[group->count++] = id;
+  }
+  return group->count > 0 && !tide_err_is_set(err);
 }
 
 static bool has_limits(struct tide_dataset *ds, struct tide_err *err) {
@@ -336,16 +159,20 @@ static bool has_limits(struct tide_dataset *ds, struct tide_err *err) {
 
 void tide_prune(struct tide_dataset *ds, const struct tide_prune_request *request, struct tide_prune_result *result,
                 struct tide_err *err) {
-  struct pruning pruning = {.ds = ds,
-                            .names = tide_dataset_names(ds),
-                            .request = request,
-                            .result = result,
-                            .now_ms = tide_dataset_now_ms(ds)};
+  struct tide_pruning pruning = {.ds = ds,
+                                 .names = tide_dataset_names(ds),
+                                 .request = request,
+                                 .result = result,
+                                 .now_ms = tide_dataset_now_ms(ds)};
   tide_dataset_check_unread(ds, "tidemark_prune", err);
   if (tide_err_is_set(err) || !has_limits(ds, err))
     return;
-  while (!tide_err_is_set(err) && !result->more && next_partition(&pruning, err))
-    prune_partition(&pruning, err);
+  struct group *group = tide_alloc_zero(1, sizeof *group, err);
+  tide_stmt_pool_hold(ds->pool);
+  while (group != NULL && !result->more && next_group(&pruning, group, err))
+    prune_group(&pruning, group, err);
+  tide_stmt_pool_release(ds->pool);
+  tide_free(group);
   tide_retention_clear(&pruning.retention);
   tide_holds_clear(&pruning.holds);
   tide_buf_clear(&pruning.text);

@@ -164,8 +164,7 @@ void tide_stats_sum(struct tide_dataset *ds, struct tide_stats_sum *ret_sum, str
 /* A range being counted. */
 struct counting {
   struct tide_dataset *ds;
-  const char *text;
-  size_t text_size;
+  int64_t partition;
   int64_t at; /* counted up to here */
   int64_t pruned_upto;
   int64_t upto;
@@ -178,10 +177,7 @@ static struct tide_scan *open_scan(const struct counting *counting, int64_t upto
   tide_scan_request_init(&request);
   request.above = counting->at;
   request.upto = upto;
-  if (tide_scan_request_partition(&request, counting->text, counting->text_size, err) != 0) {
-    tide_scan_request_clear(&request);
-    return NULL;
-  }
+  request.partition_id = counting->partition;
   return tide_scan_open(counting->ds, &request, err);
 }
 
@@ -225,8 +221,8 @@ static void count_segment(struct counting *counting, const struct tide_segment_r
   add_bytes(range, segment->raw_bytes, range->rows - before, segment->rows);
 }
 
-static void count_tail(struct counting *counting, int64_t partition, struct tide_err *err) {
-  const struct tide_tail_entry *tail = tide_tail_index_find(&counting->ds->tail, partition);
+static void count_tail(struct counting *counting, struct tide_err *err) {
+  const struct tide_tail_entry *tail = tide_tail_index_find(&counting->ds->tail, counting->partition);
   const int64_t before = counting->range.rows;
   if (tail == NULL || tail->last_since <= counting->at)
     return;
@@ -237,8 +233,7 @@ static void count_tail(struct counting *counting, int64_t partition, struct tide
 void tide_stats_range(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, int64_t upto,
                       int64_t max_rows, struct tide_range *ret_range, struct tide_err *err) {
   struct counting counting = {.ds = ds,
-                              .text = stat->text,
-                              .text_size = stat->text_size,
+                              .partition = stat->partition,
                               .at = above > stat->pruned_upto ? above : stat->pruned_upto,
                               .pruned_upto = stat->pruned_upto,
                               .upto = upto,
@@ -258,7 +253,7 @@ void tide_stats_range(struct tide_dataset *ds, const struct tide_stat *stat, int
   }
   tide_stmt_pool_give(names.pool, stmt);
   if (counting.range.rows < max_rows && !tide_err_is_set(err))
-    count_tail(&counting, stat->partition, err);
+    count_tail(&counting, err);
   if (counting.range.rows < max_rows)
     counting.range.until = upto;
   *ret_range = counting.range;
@@ -271,8 +266,12 @@ static bool row_at_hand(struct tide_scan *scan, struct tide_stats_row *row, stru
 
 bool tide_stats_first(struct tide_dataset *ds, const char *text, size_t text_size, int64_t above,
                       struct tide_stats_row *ret_row, struct tide_err *err) {
-  const struct counting counting = {.ds = ds, .text = text, .text_size = text_size, .at = above};
-  struct tide_scan *scan = open_scan(&counting, INT64_MAX, err);
+  struct tide_scan_request request;
+  tide_scan_request_init(&request);
+  request.above = above;
+  if (tide_scan_request_partition(&request, text, text_size, err) != 0)
+    return false;
+  struct tide_scan *scan = tide_scan_open(ds, &request, err);
   const bool found = scan != NULL && tide_scan_next(scan, err) && row_at_hand(scan, ret_row, err);
   tide_scan_close(scan);
   return found;
@@ -281,7 +280,7 @@ bool tide_stats_first(struct tide_dataset *ds, const char *text, size_t text_siz
 /* Looks further and further back, for the newest rows may have been deleted. */
 bool tide_stats_last(struct tide_dataset *ds, const struct tide_stat *stat, struct tide_stats_row *ret_row,
                      struct tide_err *err) {
-  struct counting counting = {.ds = ds, .text = stat->text, .text_size = stat->text_size};
+  struct counting counting = {.ds = ds, .partition = stat->partition};
   bool found = false;
   int64_t end = stat->last_since;
   for (int64_t back = 1; !found && stat->rows > 0 && end > 0 && !tide_err_is_set(err); back *= 16) {

@@ -20,6 +20,8 @@ static const char *const steps[] = {
     "SELECT tidemark_set('logs', 'retention_age', 0)",
     PRUNE,
     APPEND(3),
+    PRUNE,
+    APPEND(30),
 };
 enum { STEPS = sizeof steps / sizeof *steps, PARTITIONS = 3 };
 
