@@ -31,7 +31,7 @@ static sqlite3 *make_logs(void) {
 static void compare(sqlite3 *db, const char *query) {
   char sql[2][512];
   for (int i = 0; i < 2; i++)
-    snprintf(sql[i], sizeof sql[i], query, i == 0 ? "logs" : "twin", i == 0 ? "logs" : "twin");
+    sqlite3_snprintf((int)sizeof sql[i], sql[i], query, i == 0 ? "logs" : "twin", i == 0 ? "logs" : "twin");
   ck_assert_str_eq(db_text(db, "%s", sql[0]), db_text(db, "%s", sql[1]));
 }
 
