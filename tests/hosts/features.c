@@ -278,6 +278,35 @@ START_TEST(connections_see_each_other) {
 }
 END_TEST
 
+START_TEST(a_partition_is_a_table) {
+  sqlite3 *db = make_logs();
+  db_exec(db, "CREATE VIRTUAL TABLE web USING tidemark_partition(logs, source='web'); DROP TRIGGER also;"
+              "INSERT INTO web(n, v) VALUES (5, 'new'); INSERT INTO twin(source, n, v) VALUES ('web', 5, 'new');"
+              "DELETE FROM web WHERE since = 3; DELETE FROM twin WHERE since = 3");
+  assert_text(db,
+              db_text(db, "SELECT since, n, typeof(v) FROM twin WHERE source = 'web' AND since > 90 ORDER BY since"),
+              "SELECT since, n, typeof(v) FROM web WHERE since > 90 ORDER BY since");
+  check_same(db);
+  db_exec(db, "DROP TABLE web");
+  db_close(db);
+}
+END_TEST
+
+START_TEST(a_column_is_added) {
+  sqlite3 *db = make_logs();
+  sqlite3 *other = db_open(scratch_path("db"), NULL);
+  assert_int(other, 104, "SELECT count(*) FROM logs");
+  db_exec(db, "SELECT tidemark_add_column('logs', 'level TEXT DEFAULT ''info''');"
+              "ALTER TABLE twin ADD COLUMN level TEXT DEFAULT 'info'; DROP TRIGGER also;"
+              "INSERT INTO logs(n, level) VALUES (1, 'warn'); INSERT INTO twin(n, level) VALUES (1, 'warn')");
+  compare(db, "SELECT since, n, level FROM %s ORDER BY since");
+  compare(other, "SELECT since, n, level FROM %s WHERE level <> 'info' ORDER BY since");
+  db_close(other);
+  check_same(db);
+  db_close(db);
+}
+END_TEST
+
 START_TEST(copies_are_whole) {
   sqlite3 *db = make_logs();
   char copy[256];
@@ -303,6 +332,8 @@ int smoke_features(void) {
                                 status_tables_say_how_things_are,
                                 a_strict_host_is_served,
                                 connections_see_each_other,
+                                a_partition_is_a_table,
+                                a_column_is_added,
                                 copies_are_whole,
                                 NULL};
   return unit_main("host features", tests);
