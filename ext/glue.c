@@ -98,7 +98,7 @@ struct tide_val tide_glue_option(const struct tide_dataset *ds, const struct tid
   const int64_t value = *tide_options_at(&options, facts);
   if (facts->kind != TIDE_OPTION_NUMBER && value < 0)
     return tide_val_null();
-  if (facts->kind == TIDE_OPTION_COLUMN)
+  if (facts->kind == TIDE_OPTION_TIME || facts->kind == TIDE_OPTION_FIXED)
     return tide_val_text(ds->spec->columns[value].name, strlen(ds->spec->columns[value].name));
   if (facts->kind == TIDE_OPTION_DURATION)
     return value % 1000 == 0 ? tide_val_int(value / 1000) : tide_val_real((double)value / 1000);
@@ -133,7 +133,7 @@ int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err) {
 }
 
 static bool obeys_conflict_clause(int rc) {
-  return (rc & 0xff) != SQLITE_CONSTRAINT || rc == SQLITE_CONSTRAINT_NOTNULL;
+  return (rc & 0xff) != SQLITE_CONSTRAINT || rc == SQLITE_CONSTRAINT_NOTNULL || rc == SQLITE_CONSTRAINT_UNIQUE;
 }
 
 int tide_glue_insert_error(sqlite3 *db, sqlite3_vtab *vtab, const struct tide_err *err) {
@@ -141,6 +141,10 @@ int tide_glue_insert_error(sqlite3 *db, sqlite3_vtab *vtab, const struct tide_er
   struct tide_err given = *err;
   if (conflict != SQLITE_ABORT && conflict != SQLITE_REPLACE && !obeys_conflict_clause(err->rc))
     given.rc = SQLITE_MISMATCH;
+  if (conflict == SQLITE_REPLACE && err->rc == SQLITE_CONSTRAINT_UNIQUE) {
+    tide_err_clear(&given);
+    tide_err_set(&given, err->rc, "%s: a row of a log is not replaced, which OR REPLACE asks for", err->msg);
+  }
   return tide_glue_vtab_error(vtab, &given);
 }
 

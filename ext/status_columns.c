@@ -46,7 +46,7 @@ const struct tide_status_table tide_status_tables[TIDE_STATUS_KINDS] = {
     {"dataset",
      "CREATE TABLE x(dataset TEXT, log_id TEXT, last_since INTEGER, partitions INTEGER, rows INTEGER, written INTEGER,"
      " deleted INTEGER, tail_rows INTEGER, pruned INTEGER, segment_rows INTEGER, zstd_level INTEGER, autoflush INTEGER,"
-     " retention_age, retention_rows INTEGER, retention_bytes INTEGER, retention_by TEXT)",
+     " retention_age, retention_rows INTEGER, retention_bytes INTEGER, retention_by TEXT, \"unique\" TEXT)",
      -1, DATASET_NAME, -1},
     {"stat",
      "CREATE TABLE x(dataset TEXT, partition TEXT, rows INTEGER, written INTEGER, deleted INTEGER, segments INTEGER,"

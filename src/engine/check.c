@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "engine/check_chunks.h"
+#include "engine/check_index.h"
 #include "engine/check_log.h"
 #include "engine/check_rows.h"
 #include "store/checks.h"
@@ -43,6 +44,7 @@ void tide_check(struct tide_dataset *ds, bool quick, struct tide_check_report *r
     tide_check_rows(&check, err);
     tide_check_unique(&check, err);
     tide_check_chunks(&check, err);
+    tide_check_index(&check, err);
     tide_check_log(&check, err);
   }
   tide_check_report_take(report, NULL, err);

@@ -10,7 +10,10 @@ static const struct tide_option_facts *find(const struct tide_dataset *ds, const
     tide_err_set(err, SQLITE_ERROR, "dataset %s: partition_by is part of the columns and does not change", ds->name);
   else if (facts == NULL)
     tide_err_set(err, SQLITE_ERROR, "dataset %s: there is no option \"%w\"", ds->name, option);
-  return facts;
+  else if (facts->kind == TIDE_OPTION_FIXED)
+    tide_err_set(err, SQLITE_ERROR, "dataset %s: %s is given by CREATE VIRTUAL TABLE and does not change", ds->name,
+                 facts->name);
+  return tide_err_is_set(err) ? NULL : facts;
 }
 
 /* Whether the file has another value than the one wanted. */

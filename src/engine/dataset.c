@@ -8,6 +8,7 @@
 #include "base/stmt.h"
 #include "store/shadows.h"
 #include "store/sinks.h"
+#include "store/unique.h"
 
 /* ---- connection ---- */
 
@@ -71,6 +72,7 @@ static struct tide_dataset *create_handle(struct tide_conn *conn, const char *sc
   ds->schema = tide_copy_string(schema, err);
   ds->name = tide_copy_string(name, err);
   ds->pool = tide_alloc_zero(1, sizeof *ds->pool, err);
+  tide_options_init(&ds->config.options);
   if (tide_err_is_set(err)) {
     destroy(ds);
     return NULL;
@@ -107,6 +109,7 @@ struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *sch
   if (ds == NULL)
     return NULL;
   tide_host_random_id(log_id);
+  ds->config.options = *options;
   tide_shadows_check_free(conn->db, tide_dataset_names(ds), err);
   tide_catalog_create(conn->db, tide_dataset_names(ds), spec, options, log_id, err);
   tide_catalog_config(conn->db, tide_dataset_names(ds), &ds->config, err);
@@ -119,7 +122,7 @@ struct tide_dataset *tide_dataset_create(struct tide_conn *conn, const char *sch
   return ds;
 }
 
-/* The one option that means something else. */
+/* The options that mean something else. */
 static void check_options(const char *dataset, const struct tide_options *options, const struct tide_spec *spec,
                           struct tide_err *err) {
   const int64_t by = options->retention_by;
@@ -127,6 +130,8 @@ static void check_options(const char *dataset, const struct tide_options *option
       (by >= (int64_t)spec->ncolumns || !tide_spec_is_timestamp(spec->columns[by].type)))
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: retention_by in %s_config names no TIMESTAMP column", dataset,
                  dataset);
+  if (options->unique >= (int64_t)spec->ncolumns)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: unique in %s_config names no column", dataset, dataset);
 }
 
 /* Takes a reference over; one that says the same as the handle's is not kept. */
@@ -174,15 +179,18 @@ struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *sc
 }
 
 /* Recovery may have lost the newest rows. A number that left the machine is never given again: what the sinks have seen
- * counts. */
+ * counts, and what the index of unique= has. */
 static void raise_since(struct tide_dataset *ds, struct tide_err *err) {
   sqlite3 *db = ds->conn->db;
-  const int64_t last = tide_sinks_last_since(db, tide_dataset_names(ds), err);
+  const struct tide_names names = tide_dataset_names(ds);
+  const int64_t known = tide_sinks_last_since(db, names, err);
+  const int64_t entered = names.unique ? tide_unique_last_since(db, names, err) : 0;
+  const int64_t last = known > entered ? known : entered;
   tide_dataset_refresh(ds, err);
   if (tide_err_is_set(err) || last <= tide_dataset_last_since(ds))
     return;
   ds->config.sealed_since = last;
-  tide_catalog_store_counters(db, tide_dataset_names(ds), &ds->config, err);
+  tide_catalog_store_counters(db, names, &ds->config, err);
   tide_dataset_touched(ds);
 }
 
@@ -193,6 +201,7 @@ struct tide_dataset *tide_dataset_adopt(struct tide_conn *conn, const char *sche
   struct tide_dataset *ds = tide_err_is_set(err) ? NULL : tide_dataset_acquire(conn, schema, name, err);
   if (ds == NULL)
     return NULL;
+  tide_shadows_check_whole(conn->db, tide_dataset_names(ds), err); /* its config says which there should be */
   tide_sinks_adopt(conn->db, names, err);
   raise_since(ds, err);
   if (!tide_err_is_set(err))
@@ -227,7 +236,9 @@ void tide_dataset_drop(struct tide_dataset *ds, struct tide_err *err) {
 
 void tide_dataset_drop_damaged(struct tide_conn *conn, const char *schema, const char *name, struct tide_err *err) {
   struct tide_dataset *ds = find_handle(conn, schema, name); /* of before the damage */
-  tide_catalog_drop(conn->db, (struct tide_names){.schema = schema, .dataset = name}, err);
+  struct tide_names names = {.schema = schema, .dataset = name};
+  names.unique = tide_shadows_has_unique(conn->db, names, err);
+  tide_catalog_drop(conn->db, names, err);
   if (ds != NULL && !tide_err_is_set(err))
     leave(ds);
 }

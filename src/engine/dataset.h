@@ -58,7 +58,10 @@ struct tide_dataset {
 };
 
 static inline struct tide_names tide_dataset_names(const struct tide_dataset *ds) {
-  return (struct tide_names){.schema = ds->schema, .dataset = ds->name, .pool = ds->pool};
+  return (struct tide_names){.schema = ds->schema,
+                             .dataset = ds->name,
+                             .pool = ds->pool,
+                             .unique = ds->config.options.unique != TIDE_OPTIONS_NOT_UNIQUE};
 }
 
 /* Makes a new dataset's tables; the spec is kept (a reference is taken). The handle has one reference. */

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "engine/dataset.h"
+#include "engine/once.h"
 #include "engine/scan.h"
 #include "store/deleted.h"
 #include "store/sinks.h"
@@ -161,6 +162,8 @@ static void add(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
     if (since > ds->deleted_max)
       ds->deleted_max = since;
     tide_dataset_touched(ds);
+    tide_once_leave(ds, frame->partition, since, err);
+    tide_txn_note_failure(ds, err);
   }
   tide_stmt_pool_give(ds->pool, stmt);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);

@@ -6,6 +6,7 @@
 #include "base/stmt.h"
 #include "store/deleted.h"
 #include "store/exportlog.h"
+#include "store/unique.h"
 
 static struct tide_range range_of(const struct tide_pruning *pruning, int64_t above, int64_t upto, int64_t max_rows,
                                   struct tide_err *err) {
@@ -195,6 +196,8 @@ static void remove_rows(struct tide_pruning *pruning, int64_t until, int64_t row
   if (dropped_upto > 0)
     tide_deleted_forget(db, pruning->names, pruning->id, removed.first_since > 0 ? removed.first_since - 1 : 0,
                         dropped_upto, err);
+  if (pruning->names.unique)
+    tide_unique_forget(db, pruning->names, pruning->id, until, err);
   const struct tide_partition_change change = {
       .written = tail.rows, .pruned = rows, .pruned_upto = until, .last_since = tail.last_since};
   tide_catalog_partition_change(db, pruning->names, pruning->id, &change, err);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "engine/dataset.h"
+#include "engine/once.h"
 #include "engine/seal.h"
 #include "model/partition.h"
 
@@ -247,6 +248,20 @@ static void make_room(struct tide_dataset *ds, struct tide_txn_run *run, struct 
   }
 }
 
+/* Into memory, run NULL: after a failure to find it. */
+static int append_to(struct tide_dataset *ds, struct tide_txn_run *run, const struct tide_val *values,
+                     struct tide_err *err) {
+  struct tide_txn *txn = &ds->txn;
+  if (run == NULL)
+    return err->rc;
+  const size_t before = run->run.bytes.len;
+  if (tide_tail_run_append(&run->run, ds->spec, txn->next_since, tide_dataset_now_ms(ds), values, err) != 0)
+    return err->rc;
+  txn->last = run;
+  txn->bytes += run->run.bytes.len - before;
+  return 0;
+}
+
 int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int64_t *ret_since, struct tide_err *err) {
   struct tide_txn *txn = &ds->txn;
   check_not_failed(ds, err);
@@ -255,16 +270,17 @@ int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int6
   struct tide_txn_run *run = tide_err_is_set(err) ? NULL : find_run(ds, values, err);
   if (run == NULL)
     return err->rc;
+  const int64_t partition = run->run.partition;
   make_room(ds, run, err);
-  if (txn->nruns == 0 && !tide_err_is_set(err))
+  if (tide_once_enter(ds, values, partition, txn->next_since, err) != 0)
+    return err->rc;
+  if (txn->nruns == 0)
     run = find_run(ds, values, err); /* all runs went out, this one too */
-  if (tide_err_is_set(err))
+  if (append_to(ds, run, values, err) != 0) {
+    if (ds->config.options.unique != TIDE_OPTIONS_NOT_UNIQUE)
+      tide_txn_note_failure(ds, err); /* its value is there without it */
     return err->rc;
-  const size_t before = run->run.bytes.len;
-  if (tide_tail_run_append(&run->run, ds->spec, txn->next_since, tide_dataset_now_ms(ds), values, err) != 0)
-    return err->rc;
-  txn->last = run;
-  txn->bytes += run->run.bytes.len - before;
+  }
   *ret_since = txn->next_since++;
   return 0;
 }

@@ -58,7 +58,8 @@ struct tide_txn {
 void tide_txn_begin(struct tide_dataset *ds);
 
 /* Appends a row: values has one entry a column, already of the column's type. Gives its since. On failure nothing
- * was appended. */
+ * was appended; SQLITE_CONSTRAINT_UNIQUE is one (once.h). Without memory for a row whose value is entered, the
+ * transaction is left failed, as by a flush. */
 int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int64_t *ret_since, struct tide_err *err);
 
 /* Puts what is in memory into the shadow tables. Restores last_insert_rowid. Nothing to do when nothing is there. An

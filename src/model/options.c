@@ -18,8 +18,10 @@ const struct tide_option_facts tide_options_facts[TIDE_OPTIONS] = {
     {"retention_rows", TIDE_OPTION_LIMIT, TIDE_OPTIONS_NO_LIMIT, INT64_MAX, TIDE_OPTIONS_NO_LIMIT, AT(retention_rows)},
     {"retention_bytes", TIDE_OPTION_LIMIT, TIDE_OPTIONS_NO_LIMIT, INT64_MAX, TIDE_OPTIONS_NO_LIMIT,
      AT(retention_bytes)},
-    {"retention_by", TIDE_OPTION_COLUMN, TIDE_OPTIONS_BY_INGEST, TIDE_SPEC_COLUMNS_MAX - 1, TIDE_OPTIONS_BY_INGEST,
+    {"retention_by", TIDE_OPTION_TIME, TIDE_OPTIONS_BY_INGEST, TIDE_SPEC_COLUMNS_MAX - 1, TIDE_OPTIONS_BY_INGEST,
      AT(retention_by)},
+    {"unique", TIDE_OPTION_FIXED, TIDE_OPTIONS_NOT_UNIQUE, TIDE_SPEC_COLUMNS_MAX - 1, TIDE_OPTIONS_NOT_UNIQUE,
+     AT(unique)},
 };
 
 void tide_options_init(struct tide_options *options) {
@@ -82,9 +84,13 @@ static int64_t parse_number(const struct tide_option_facts *facts, const struct 
 static int64_t parse_column(const struct tide_option_facts *facts, const struct tide_spec *spec,
                             const struct tide_val *value, struct tide_err *err) {
   const int column = value->type == TIDE_VAL_TEXT ? tide_spec_find(spec, value->p, value->n) : -1;
-  if (column >= 0 && tide_spec_is_timestamp(spec->columns[column].type))
+  const bool any = facts->kind == TIDE_OPTION_FIXED;
+  if (column >= 0 && (any || tide_spec_is_timestamp(spec->columns[column].type)))
     return column;
-  refuse(facts, value, "the name of a TIMESTAMP column, or NULL for the time of ingest", err);
+  refuse(facts, value,
+         any ? "the name of one column, or NULL for none"
+             : "the name of a TIMESTAMP column, or NULL for the time of ingest",
+         err);
   return facts->fallback;
 }
 
@@ -94,7 +100,7 @@ int tide_options_set(struct tide_options *options, const struct tide_option_fact
   if (value->type != TIDE_VAL_NULL || facts->kind == TIDE_OPTION_NUMBER) {
     if (facts->kind == TIDE_OPTION_DURATION)
       tide_duration_parse(value, facts->name, &parsed, err);
-    else if (facts->kind == TIDE_OPTION_COLUMN)
+    else if (facts->kind == TIDE_OPTION_TIME || facts->kind == TIDE_OPTION_FIXED)
       parsed = parse_column(facts, spec, value, err);
     else
       parsed = parse_number(facts, value, err);

@@ -1,5 +1,5 @@
-/* The options of a dataset: given to CREATE VIRTUAL TABLE, changed by tidemark_set, kept by name in the shadow table
- * _config. partition_by is not among them: it is part of the columns and never changes. */
+/* The options of a dataset: given to CREATE VIRTUAL TABLE, changed by tidemark_set unless they are fixed, kept by name in
+ * the shadow table _config. partition_by is not among them: it is part of the columns and never changes. */
 #ifndef TIDE_MODEL_OPTIONS_H
 #define TIDE_MODEL_OPTIONS_H
 
@@ -13,7 +13,8 @@ enum {
   TIDE_OPTIONS_ZSTD_LEVEL_MAX = 19,
   TIDE_OPTIONS_ZSTD_LEVEL = 3,
   TIDE_OPTIONS_NO_LIMIT = -1,
-  TIDE_OPTIONS_BY_INGEST = -1
+  TIDE_OPTIONS_BY_INGEST = -1,
+  TIDE_OPTIONS_NOT_UNIQUE = -1
 };
 
 /* All of one type, so that one table describes them (tide_options_facts). */
@@ -25,13 +26,15 @@ struct tide_options {
   int64_t retention_rows;  /* of a partition */
   int64_t retention_bytes; /* of a partition, as stored */
   int64_t retention_by;    /* the index of a TIMESTAMP column, or TIDE_OPTIONS_BY_INGEST */
+  int64_t unique;          /* the index of the column whose values are there once, or TIDE_OPTIONS_NOT_UNIQUE */
 };
 
 enum tide_option_kind {
   TIDE_OPTION_NUMBER,
   TIDE_OPTION_LIMIT,    /* a number, or NULL for none */
   TIDE_OPTION_DURATION, /* milliseconds, or NULL for none */
-  TIDE_OPTION_COLUMN    /* a TIMESTAMP column's name, or NULL for the time of ingest */
+  TIDE_OPTION_TIME,     /* a TIMESTAMP column's name, or NULL for the time of ingest */
+  TIDE_OPTION_FIXED /* a column's name, or NULL for none; given to CREATE alone, for there are tables that go by it */
 };
 
 struct tide_option_facts {
@@ -43,7 +46,7 @@ struct tide_option_facts {
   size_t offset;    /* in struct tide_options */
 };
 
-enum { TIDE_OPTIONS = 7 };
+enum { TIDE_OPTIONS = 8 };
 extern const struct tide_option_facts tide_options_facts[TIDE_OPTIONS];
 
 static inline int64_t *tide_options_at(struct tide_options *options, const struct tide_option_facts *facts) {

@@ -33,6 +33,10 @@ static const char *const create_sql[] = {
                 " first_since INTEGER NOT NULL, rows INTEGER NOT NULL, data BLOB NOT NULL) STRICT",
     NULL};
 
+static const char create_unique_sql[] =
+    "CREATE TABLE " TIDE_TABLE("unique") "(value ANY PRIMARY KEY, partition INTEGER NOT NULL, since INTEGER NOT NULL,"
+                                         " UNIQUE(partition, since)) STRICT, WITHOUT ROWID";
+
 static void create_options(sqlite3 *db, struct tide_names names, struct tide_options options, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("config") "(key, value) VALUES(?1, ?2)",
                                          names.schema, names.dataset);
@@ -48,6 +52,8 @@ void tide_catalog_create(sqlite3 *db, struct tide_names names, const struct tide
                          const struct tide_options *options, const char *log_id, struct tide_err *err) {
   for (size_t i = 0; create_sql[i] != NULL; i++)
     tide_stmt_exec(db, err, create_sql[i], names.schema, names.dataset);
+  if (names.unique)
+    tide_stmt_exec(db, err, create_unique_sql, names.schema, names.dataset);
   tide_stmt_exec(
       db, err,
       "INSERT INTO " TIDE_TABLE("config") "(key, value) VALUES('format', %d), ('log_id', %Q), ('sealed_since', 0),"
@@ -58,15 +64,17 @@ void tide_catalog_create(sqlite3 *db, struct tide_names names, const struct tide
 }
 
 void tide_catalog_drop(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  for (size_t i = 0; tide_names_suffixes[i] != NULL; i++)
+  const char *const *suffixes = tide_names_suffixes(names);
+  for (size_t i = 0; suffixes[i] != NULL; i++)
     tide_stmt_exec(db, err, "DROP TABLE IF EXISTS \"%w\".\"%w_%w\"", names.schema, names.dataset,
-                   tide_names_suffixes[i]);
+                   suffixes[i]);
 }
 
 void tide_catalog_rename(sqlite3 *db, struct tide_names names, const char *new_name, struct tide_err *err) {
-  for (size_t i = 0; tide_names_suffixes[i] != NULL; i++)
+  const char *const *suffixes = tide_names_suffixes(names);
+  for (size_t i = 0; suffixes[i] != NULL; i++)
     tide_stmt_exec(db, err, "ALTER TABLE \"%w\".\"%w_%w\" RENAME TO \"%w_%w\"", names.schema, names.dataset,
-                   tide_names_suffixes[i], new_name, tide_names_suffixes[i]);
+                   suffixes[i], new_name, suffixes[i]);
 }
 
 /* ---- config ---- */

@@ -24,7 +24,7 @@ static char *first_missing(sqlite3 *db, const char *schema, const char *prefix, 
 }
 
 char *tide_checks_missing_table(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  char *missing = first_missing(db, names.schema, names.dataset, tide_names_suffixes, err);
+  char *missing = first_missing(db, names.schema, names.dataset, tide_names_suffixes(names), err);
   return missing != NULL ? missing : first_missing(db, names.schema, "tidemark", shared_tables, err);
 }
 
@@ -63,6 +63,25 @@ sqlite3_stmt *tide_checks_chunks(sqlite3 *db, struct tide_names names, struct ti
 sqlite3_stmt *tide_checks_chunk_size(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   return tide_stmt_prepare(db, err, "SELECT length(data) FROM " TIDE_TABLE("chunk") " WHERE id = ?1", names.schema,
                            names.dataset);
+}
+
+/* ---- the index of unique= ---- */
+
+sqlite3_stmt *tide_checks_unique(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_prepare(db, err, "SELECT since FROM " TIDE_TABLE("unique") " WHERE partition = ?1 ORDER BY since",
+                           names.schema, names.dataset);
+}
+
+sqlite3_stmt *tide_checks_unique_astray(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_prepare(db, err,
+                           "SELECT partition, since FROM " TIDE_TABLE("unique") " WHERE partition NOT IN"
+                                                                                " (SELECT id FROM " TIDE_TABLE(
+                                                                                    "partition") ")",
+                           names.schema, names.dataset, names.schema, names.dataset);
+}
+
+int64_t tide_checks_unique_count(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_int(db, 0, err, "SELECT count(*) FROM " TIDE_TABLE("unique"), names.schema, names.dataset);
 }
 
 /* ---- sinks ---- */

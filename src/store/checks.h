@@ -4,6 +4,8 @@
 #ifndef TIDE_STORE_CHECKS_H
 #define TIDE_STORE_CHECKS_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 #include "base/sqlite.h"
 #include "store/names.h"
@@ -29,6 +31,13 @@ sqlite3_stmt *tide_checks_chunks(sqlite3 *db, struct tide_names names, struct ti
 
 /* The size of one chunk, bound as ?1; no row when there is no such chunk. */
 sqlite3_stmt *tide_checks_chunk_size(sqlite3 *db, struct tide_names names, struct tide_err *err);
+
+/* ---- the index of unique= ---- */
+
+/* The entries of a partition (?1), ascending: since. Those of no partition: partition, since. How many in all. */
+sqlite3_stmt *tide_checks_unique(sqlite3 *db, struct tide_names names, struct tide_err *err);
+sqlite3_stmt *tide_checks_unique_astray(sqlite3 *db, struct tide_names names, struct tide_err *err);
+int64_t tide_checks_unique_count(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* ---- sinks ---- */
 

@@ -15,10 +15,11 @@ struct tide_names {
   const char *schema; /* as this connection calls it; never stored */
   const char *dataset;
   struct tide_stmt_pool *pool; /* statements on its tables, kept for use again; NULL: they are not */
+  bool unique; /* it has the table _unique, by the option of that name; that of another dataset's name is the user's */
 };
 
 /* The suffixes of a dataset's shadow tables, NULL-ended. */
-extern const char *const tide_names_suffixes[];
+const char *const *tide_names_suffixes(struct tide_names names);
 
 /* For xShadowName: whether the part behind "<dataset>_" is one of ours. */
 bool tide_names_is_shadow(const char *suffix);

@@ -29,8 +29,9 @@ static bool has_log(sqlite3 *db, struct tide_names names) {
 }
 
 void tide_shadows_check_free(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  for (size_t i = 0; tide_names_suffixes[i] != NULL && !tide_err_is_set(err); i++) {
-    const char *kind = kind_of(db, names, tide_names_suffixes[i], err);
+  const char *const *suffixes = tide_names_suffixes(names);
+  for (size_t i = 0; suffixes[i] != NULL && !tide_err_is_set(err); i++) {
+    const char *kind = kind_of(db, names, suffixes[i], err);
     if (kind == NULL)
       continue;
     if (has_log(db, names))
@@ -41,30 +42,32 @@ void tide_shadows_check_free(sqlite3 *db, struct tide_names names, struct tide_e
     else
       tide_err_set(err, SQLITE_ERROR,
                    "dataset %s needs the name %s_%s for a table of its own, and schema %s has a %s of that name",
-                   names.dataset, names.dataset, tide_names_suffixes[i], names.schema, kind);
+                   names.dataset, names.dataset, suffixes[i], names.schema, kind);
   }
 }
 
 void tide_shadows_check_rename(sqlite3 *db, struct tide_names names, const char *new_name, struct tide_err *err) {
   const struct tide_names renamed = {.schema = names.schema, .dataset = new_name};
-  for (size_t i = 0; tide_names_suffixes[i] != NULL && !tide_err_is_set(err); i++) {
-    const char *kind = kind_of(db, renamed, tide_names_suffixes[i], err);
+  const char *const *suffixes = tide_names_suffixes(names);
+  for (size_t i = 0; suffixes[i] != NULL && !tide_err_is_set(err); i++) {
+    const char *kind = kind_of(db, renamed, suffixes[i], err);
     if (kind != NULL)
       tide_err_set(err, SQLITE_ERROR,
                    "dataset %s cannot be renamed to %s: it needs the name %s_%s for a table of its own, and schema %s"
                    " has a %s of that name",
-                   names.dataset, new_name, new_name, tide_names_suffixes[i], names.schema, kind);
+                   names.dataset, new_name, new_name, suffixes[i], names.schema, kind);
   }
 }
 
 void tide_shadows_check_whole(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   struct tide_buf missing = {0};
   bool any = false;
-  for (size_t i = 0; tide_names_suffixes[i] != NULL && !tide_err_is_set(err); i++) {
-    if (is_table(kind_of(db, names, tide_names_suffixes[i], err)))
+  const char *const *suffixes = tide_names_suffixes(names);
+  for (size_t i = 0; suffixes[i] != NULL && !tide_err_is_set(err); i++) {
+    if (is_table(kind_of(db, names, suffixes[i], err)))
       any = true;
     else
-      tide_buf_printf(&missing, err, "%s%s_%s", missing.len > 0 ? ", " : "", names.dataset, tide_names_suffixes[i]);
+      tide_buf_printf(&missing, err, "%s%s_%s", missing.len > 0 ? ", " : "", names.dataset, suffixes[i]);
   }
   if (!any)
     tide_err_set(err, SQLITE_ERROR, "adopt=1: schema %s has no tables of a log %s, %s_config is not there either",
@@ -75,4 +78,10 @@ void tide_shadows_check_whole(sqlite3 *db, struct tide_names names, struct tide_
                  " ordinary tables, which DROP TABLE drops)",
                  names.dataset, names.schema, (int)missing.len, (const char *)missing.data);
   tide_buf_clear(&missing);
+}
+
+bool tide_shadows_has_unique(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_int(db, 0, err,
+                       "SELECT group_concat(name) = 'value,partition,since' FROM pragma_table_info('%q_unique', %Q)",
+                       names.dataset, names.schema) != 0;
 }

@@ -16,4 +16,7 @@ void tide_shadows_check_rename(sqlite3 *db, struct tide_names names, const char 
 /* Before tables are adopted: SQLITE_ERROR that names those that are missing, or says that there are none at all. */
 void tide_shadows_check_whole(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
+/* Whether there is a table _unique that looks like a dataset's, for one whose config does not say. */
+bool tide_shadows_has_unique(sqlite3 *db, struct tide_names names, struct tide_err *err);
+
 #endif

@@ -66,6 +66,8 @@ START_TEST(refused_values_change_nothing) {
       {"'retention_by', 'nowhere'", "retention_by is \"nowhere\""},
       {"'retention_by', 1", "retention_by is 1"},
       {"'partition_by', 'body'", "partition_by is part of the columns and does not change"},
+      {"'unique', 'body'", "unique is given by CREATE VIRTUAL TABLE and does not change"},
+      {"'UNIQUE', NULL", "unique is given by CREATE VIRTUAL TABLE and does not change"},
       {"'colour', 'red'", "there is no option \"colour\""},
       {"'log_id', 'x'", "there is no option \"log_id\""},
       {"'', 1", "there is no option \"\""},
@@ -160,7 +162,8 @@ START_TEST(value_by_another_hand_is_checked) {
     const char *key;
     const char *value;
   } cases[] = {{"retention_by", "7"}, {"retention_by", "2"}, {"retention_by", "-2"},  {"segment_rows", "15"},
-               {"zstd_level", "'x'"}, {"autoflush", "2"},    {"retention_age", "-2"}, {"retention_rows", "1.5"}};
+               {"zstd_level", "'x'"}, {"autoflush", "2"},    {"retention_age", "-2"}, {"retention_rows", "1.5"},
+               {"unique", "3"},       {"unique", "-2"}};
   begin();
   append("a", 3);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -72,6 +72,22 @@ START_TEST(retention_options) {
 }
 END_TEST
 
+START_TEST(unique_names_any_column) {
+  struct tide_err err = {0};
+  static const char *const columns[] = {"a INTEGER", "a REAL", "a TEXT", "a BLOB", "a", "a JSON", "a BOOLEAN"};
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    struct tide_spec *spec = PARSE(&err, "UNIQUE = 'A'", "first TEXT", columns[i]);
+    assert_ok(err);
+    ck_assert_int_eq(options.unique, 1);
+    tide_spec_unref(spec);
+  }
+  struct tide_spec *spec = PARSE(&err, "a", "unique=NULL");
+  assert_ok(err);
+  ck_assert_int_eq(options.unique, -1);
+  tide_spec_unref(spec);
+}
+END_TEST
+
 START_TEST(options_are_read) {
   struct tide_err err = {0};
   struct tide_spec *spec = PARSE(&err, "segment_rows = 16", "a INTEGER", "b TEXT", "c BOOLEAN", "d TIMESTAMP_NS",
@@ -180,7 +196,7 @@ END_TEST
 
 START_TEST(bad_options_are_refused) {
   REFUSED("unknown option \"segmnt_rows\": expected partition_by, segment_rows, zstd_level, autoflush, "
-          "retention_age, retention_rows, retention_bytes or retention_by",
+          "retention_age, retention_rows, retention_bytes, retention_by or unique",
           "x", "segmnt_rows=16");
   REFUSED("segment_rows is \"15\": expected an integer from 16 to 1048576", "x", "segment_rows=15");
   REFUSED("segment_rows is \"1048577\": expected an integer from 16 to 1048576", "x", "segment_rows=1048577");
@@ -203,6 +219,8 @@ START_TEST(bad_options_are_refused) {
           "retention_by=b");
   REFUSED("retention_by is \"a\": expected the name of a TIMESTAMP column, or NULL for the time of ingest",
           "retention_by=a", "a INTEGER");
+  REFUSED("unique is \"b\": expected the name of one column, or NULL for none", "a TEXT", "unique=b");
+  REFUSED("unique is \"(a, b)\": expected the name of one column, or NULL for none", "a", "b", "unique=(a, b)");
   REFUSED("segment_rows is \"NULL\": expected an integer from 16 to 1048576", "x", "segment_rows='NULL'");
   REFUSED("segment_rows is a NULL value: expected an integer from 16 to 1048576", "x", "segment_rows=NULL");
   REFUSED("option autoflush is given twice", "x", "autoflush=1", "AUTOFLUSH=1");
@@ -377,6 +395,7 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {columns_and_defaults,
                                 retention_options,
+                                unique_names_any_column,
                                 options_are_read,
                                 partition_by_may_come_first_and_be_one_name,
                                 comments_are_blanks,
