@@ -15,13 +15,19 @@ static int64_t random_ts(void) {
   return machine_now() - (int64_t)pick(600000);
 }
 
+/* Values come again, unless they may not. */
+static int64_t next_value(struct world *world) {
+  ++world->value;
+  return world->unique ? world->value : world->value % 1000;
+}
+
 struct append append_plan(struct world *world) {
   struct append append = {.n = 1 + (int)pick(one_in(3) ? APPEND_MAX : 6)};
   sqlite3_str *out = sqlite3_str_new(NULL);
   const int favourite = (int)pick((size_t)world->nparts);
   sqlite3_str_appendf(out, "INSERT INTO %s(p, v, body, ts) VALUES", world->model.dataset);
   for (int i = 0; i < append.n; i++) {
-    const struct row row = {.value = ++world->value % 1000,
+    const struct row row = {.value = next_value(world),
                             .at = machine_now(),
                             .ts = random_ts(),
                             .part = one_in(2) ? favourite : (int)pick((size_t)world->nparts)};
@@ -52,7 +58,38 @@ bool append_arrived(struct world *world, const struct append *append) {
   return n > 0;
 }
 
+static bool is_there(const struct model *model, int64_t value) {
+  for (size_t i = 0; i < model->nrows; i++) {
+    if (model->rows[i].value == value && model->rows[i].fate == LIVE)
+      return true;
+  }
+  return false;
+}
+
+/* A producer that does not know whether its row has arrived sends it again; or another one, that it has not. */
+static void retry(struct world *world) {
+  const struct model *model = &world->model;
+  const size_t recent = model->nrows < 60 ? model->nrows : 60;
+  struct append append = {.n = 1};
+  append.rows[0] = (struct row){.value = model->rows[model->nrows - 1 - pick(one_in(4) ? model->nrows : recent)].value,
+                                .at = machine_now(),
+                                .ts = NONE,
+                                .part = (int)pick((size_t)world->nparts)};
+  const struct row *row = &append.rows[0];
+  const bool there = is_there(model, row->value);
+  const int rc = run(world, "INSERT OR IGNORE INTO %s(p, v, body) VALUES(%s, %lld, 'row %lld')", model->dataset,
+                     part_value(row->part), (long long)row->value, (long long)row->value);
+  const bool arrived = append_arrived(world, &append);
+  if ((rc != SQLITE_OK && rc != SQLITE_INTERRUPT) || (arrived && there) || (rc == SQLITE_OK && !arrived && !there))
+    fail(world, "the INSERT OR IGNORE of a row that %s gives %d, and the row %s", there ? "is there" : "is not there",
+         rc, arrived ? "arrives" : "does not arrive");
+}
+
 void step_append(struct world *world) {
+  if (world->unique && world->model.nrows > 0 && one_in(4)) {
+    retry(world);
+    return;
+  }
   struct append append = append_plan(world);
   if (one_in(12) && world->interrupt_at == 0) /* the last row is refused, and takes the others with it */
     must_refuse(world, SQLITE_CONSTRAINT, "%s, ('x', NULL, '', 1)", append.sql);

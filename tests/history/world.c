@@ -259,8 +259,9 @@ static char *create_sql(const struct world *world) {
   sqlite3_str *out = sqlite3_str_new(NULL);
   sqlite3_str_appendf(out,
                       "CREATE VIRTUAL TABLE logs USING tidemark(p TEXT, v INTEGER NOT NULL, body TEXT, ts TIMESTAMP_MS,"
-                      "%s segment_rows=%d, zstd_level=%d, autoflush=%d",
-                      world->partitioned ? " partition_by=p," : "", PICK(segment_rows), 1 + (int)pick(3), !one_in(4));
+                      "%s%s segment_rows=%d, zstd_level=%d, autoflush=%d",
+                      world->partitioned ? " partition_by=p," : "", world->unique ? " unique=v," : "",
+                      PICK(segment_rows), 1 + (int)pick(3), !one_in(4));
   if (options->rows != NONE)
     sqlite3_str_appendf(out, ", retention_rows=%lld", (long long)options->rows);
   if (options->age_ms != NONE)
@@ -293,6 +294,7 @@ void world_open(struct world *world, uint64_t seed) {
   world->wal = !one_in(4);
   world->nparts = one_in(5) ? 1 : 2 + (int)pick(PARTS - 1);
   world->partitioned = world->nparts > 1 || one_in(2);
+  world->unique = one_in(2);
   world->seen = sqlite3_mprintf("\n");
   world_connect(world);
   snprintf(world->model.dataset, sizeof world->model.dataset, "logs");

@@ -55,7 +55,8 @@ struct world {
   struct rewind rewind;
   int interrupt_at; /* the next statement is interrupted at that moment; 0: not */
   bool killed;      /* a process has died: temporary files may lie about */
-  int64_t value;    /* the last row's */
+  bool unique;      /* v is unique= */
+  int64_t value;    /* the last new row's */
   size_t steps;
   char *seen; /* objects of batches that were open when a process died, each behind a newline */
   char *history[HISTORY];

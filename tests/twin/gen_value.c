@@ -72,9 +72,29 @@ static char *gen_bad(const struct column *column) {
   return strcmp(column->strict, "TEXT") == 0 ? copy("x'00'") : copy(one_in(2) ? "'abc'" : "x'31'");
 }
 
+/* A value that most likely no row has, by a number as SQL, which is freed. */
+static char *gen_new(const struct column *column, char *number) {
+  char *value;
+  if (strcmp(column->strict, "TEXT") == 0)
+    value = sqlite3_mprintf("'u' || (%z)", number);
+  else if (strcmp(column->strict, "BLOB") == 0)
+    value = sqlite3_mprintf("CAST('u' || (%z) AS BLOB)", number);
+  else if (strcmp(column->strict, "REAL") == 0)
+    value = sqlite3_mprintf("(%z) / 4.0", number);
+  else
+    value = sqlite3_mprintf("(%z)", number);
+  return value;
+}
+
+static int pick_new_number(void) {
+  return 100 + (int)pick(one_in(3) ? 100 : 1u << 20);
+}
+
 char *gen_value(struct world *world, const struct column *column, bool bad) {
   if (bad)
     return gen_bad(column);
+  if (column->unique && !column->in_partition && !one_in(5))
+    return gen_new(column, sqlite3_mprintf("%d", pick_new_number()));
   if (column->in_partition)
     return gen_part(column);
   if (!column->not_null && one_in(6))
@@ -115,6 +135,25 @@ static char *gen_values(struct world *world, bool bad) {
   return sqlite3_str_finish(out);
 }
 
+/* A column of a series: a choice of values by the counter i, or one that grows with it. */
+static char *gen_series_column(struct world *world, const struct column *column) {
+  if (column->unique && !column->in_partition)
+    return gen_new(column, sqlite3_mprintf("%d + i / %d", pick_new_number(), one_in(6) ? 2 : 1));
+  char *one = gen_value(world, column, false);
+  char *two = gen_value(world, column, false);
+  char *three = gen_value(world, column, false);
+  sqlite3_str *out = sqlite3_str_new(NULL);
+  sqlite3_str_appendf(out, "CASE WHEN i %% %d = 0 THEN %z WHEN i %% %d < 2 THEN %z", 2 + (int)pick(5), one,
+                      2 + (int)pick(9), two);
+  const bool counts = !column->in_partition && strcmp(column->type, "BOOLEAN") != 0;
+  if (counts && strcmp(column->strict, "INTEGER") == 0)
+    sqlite3_str_appendf(out, " WHEN i %% 3 > 0 THEN i * %d", 1 + (int)pick(1000));
+  else if (counts && strcmp(column->strict, "TEXT") == 0)
+    sqlite3_str_appendf(out, " WHEN i %% 3 > 0 THEN 'w' || i %% %d", 1 + (int)pick(20));
+  sqlite3_str_appendf(out, " ELSE %z END", three);
+  return sqlite3_str_finish(out);
+}
+
 /* Many rows, out of a counter; the row refused stands anywhere among them. */
 static char *gen_series(struct world *world, bool bad) {
   sqlite3_str *out = sqlite3_str_new(NULL);
@@ -125,20 +164,11 @@ static char *gen_series(struct world *world, bool bad) {
                       (int)rows);
   for (size_t i = 0; i < world->ncolumns; i++) {
     const struct column *column = &world->columns[i];
-    char *one = gen_value(world, column, false);
-    char *two = gen_value(world, column, false);
-    char *three = gen_value(world, column, false);
-    sqlite3_str_appendf(out, "%sCASE WHEN ", i > 0 ? ", " : "");
+    char *value = gen_series_column(world, column);
     if (bad && i == bad_column)
-      sqlite3_str_appendf(out, "i = %d THEN %z WHEN ", (int)bad_row, gen_value(world, column, true));
-    sqlite3_str_appendf(out, "i %% %d = 0 THEN %z WHEN i %% %d < 2 THEN %z", 2 + (int)pick(5), one, 2 + (int)pick(9),
-                        two);
-    const bool counts = !column->in_partition && strcmp(column->type, "BOOLEAN") != 0;
-    if (counts && strcmp(column->strict, "INTEGER") == 0)
-      sqlite3_str_appendf(out, " WHEN i %% 3 > 0 THEN i * %d", 1 + (int)pick(1000));
-    else if (counts && strcmp(column->strict, "TEXT") == 0)
-      sqlite3_str_appendf(out, " WHEN i %% 3 > 0 THEN 'w' || i %% %d", 1 + (int)pick(20));
-    sqlite3_str_appendf(out, " ELSE %z END", three);
+      value =
+          sqlite3_mprintf("CASE WHEN i = %d THEN %z ELSE %z END", (int)bad_row, gen_value(world, column, true), value);
+    sqlite3_str_appendf(out, "%s%z", i > 0 ? ", " : "", value);
   }
   sqlite3_str_appendall(out, " FROM n");
   return sqlite3_str_finish(out);
@@ -156,6 +186,9 @@ static char *gen_self(struct world *world, bool bad) {
     if (bad && i == at)
       sqlite3_str_appendf(out, "%sCASE WHEN since %% 7 = 3 THEN %z ELSE \"%w\" END", i > 0 ? ", " : "",
                           gen_value(world, &world->columns[i], true), name);
+    else if (world->columns[i].unique && !world->columns[i].in_partition && !one_in(3))
+      sqlite3_str_appendf(out, "%s%z", i > 0 ? ", " : "",
+                          gen_new(&world->columns[i], sqlite3_mprintf("since + %d", pick_new_number())));
     else
       sqlite3_str_appendf(out, "%s\"%w\"", i > 0 ? ", " : "", name);
   }

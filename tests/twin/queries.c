@@ -137,7 +137,7 @@ static void note_places(struct world *world) {
 static size_t run_world(uint64_t seed) {
   struct world world;
   size_t answered = 0;
-  world_open(&world, seed);
+  world_open(&world, seed, false);
   spread(&world);
   note_values(&world);
   note_places(&world);

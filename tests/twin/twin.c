@@ -130,10 +130,10 @@ static sqlite3_value **gather(struct world *world, struct pair *pair, const char
   return values;
 }
 
-/* NOT NULL is what a conflict clause is for; a value of another type, BOOLEAN's among them, and a partition's name that
- * is too long end the statement under each of them. */
+/* NOT NULL and UNIQUE are what a conflict clause is for; a value of another type, BOOLEAN's among them, and a
+ * partition's name that is too long end the statement under each of them. */
 static bool obeys_conflict_clause(int rc) {
-  return rc == SQLITE_CONSTRAINT_NOTNULL;
+  return rc == SQLITE_CONSTRAINT_NOTNULL || rc == SQLITE_CONSTRAINT_UNIQUE;
 }
 
 /* The rows of a source as they were before the first one of them was inserted. */
@@ -458,7 +458,7 @@ static void drop(struct world *world) {
 
 static void run_world(uint64_t seed) {
   struct world world;
-  world_open(&world, seed);
+  world_open(&world, seed, true);
   for (size_t i = 0; i < STEPS; i++) {
     struct pair *pair = &world.pairs[one_in(5) ? pick(world.npairs) : 0];
     step_write(&world, pair);

@@ -235,6 +235,11 @@ static void choose_columns(struct world *world) {
     world->partition[i] = world->npartition == 2 ? i ^ swap : i;
 }
 
+static void choose_unique(struct world *world) {
+  struct column *column = &world->columns[pick(world->ncolumns)];
+  column->unique = one_in(2) && strcmp(column->type, "BOOLEAN") != 0 && (!column->in_partition || one_in(4));
+}
+
 static void write_schema(struct world *world) {
   sqlite3_str *log = sqlite3_str_new(NULL);
   sqlite3_str *twin = sqlite3_str_new(NULL);
@@ -246,7 +251,8 @@ static void write_schema(struct world *world) {
     const struct column *column = &world->columns[i];
     const char *not_null = column->not_null ? " NOT NULL" : "";
     sqlite3_str_appendf(log, "\"%w\" %s%s, ", column->name, column->type, not_null);
-    sqlite3_str_appendf(twin, ", \"%w\" %s%s", column->name, column->strict, not_null);
+    sqlite3_str_appendf(twin, ", \"%w\" %s%s%s", column->name, column->strict, not_null,
+                        column->unique ? " UNIQUE" : "");
     if (strcmp(column->type, "BOOLEAN") == 0)
       sqlite3_str_appendf(twin, " CHECK(\"%w\" IN (0, 1))", column->name);
     if (column->in_partition)
@@ -260,8 +266,13 @@ static void write_schema(struct world *world) {
     sqlite3_str_appendf(log, i > 0 ? ", %s" : "partition_by=(%s", name);
   }
   sqlite3_str_appendall(twin, ")) STRICT");
-  sqlite3_str_appendf(log, "%ssegment_rows=%d, zstd_level=%d, autoflush=%d)", world->npartition > 0 ? "), " : "",
-                      PICK(segment_rows), one_in(10) ? 19 : 1 + (int)pick(4), (int)pick(2));
+  sqlite3_str_appendall(log, world->npartition > 0 ? "), " : "");
+  for (size_t i = 0; i < world->ncolumns; i++) {
+    if (world->columns[i].unique)
+      sqlite3_str_appendf(log, "unique=\"%w\", ", world->columns[i].name);
+  }
+  sqlite3_str_appendf(log, "segment_rows=%d, zstd_level=%d, autoflush=%d)", PICK(segment_rows),
+                      one_in(10) ? 19 : 1 + (int)pick(4), (int)pick(2));
   world->create = sqlite3_str_finish(log);
   world->create_twin = sqlite3_str_finish(twin);
   world->list = sqlite3_str_finish(list);
@@ -340,7 +351,7 @@ void world_create_view(struct world *world, struct pair *pair) {
   }
 }
 
-void world_open(struct world *world, uint64_t seed) {
+void world_open(struct world *world, uint64_t seed, bool unique) {
   static const char *const schemas[] = {"main", "main", "aux", "temp"};
   *world = (struct world){.seed = seed};
   /* in memory where that is possible */
@@ -355,6 +366,8 @@ void world_open(struct world *world, uint64_t seed) {
   world->npairs = strcmp(world->schema, "temp") == 0 ? 1 : CONNECTIONS;
   world->table = sqlite3_mprintf("%s.\"my log\"", world->schema);
   choose_columns(world);
+  if (unique)
+    choose_unique(world);
   write_schema(world);
   open_pair(world, &world->pairs[0]);
   must(world, world->pairs[0].log, sqlite3_mprintf("%s", world->create));

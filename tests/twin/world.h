@@ -23,6 +23,7 @@ struct column {
   const char *strict; /* the twin's */
   bool not_null;
   bool in_partition;
+  bool unique; /* at most one is */
 };
 
 struct cursor;
@@ -59,7 +60,8 @@ struct world {
 
 /* ---- life ---- */
 
-void world_open(struct world *world, uint64_t seed);
+/* unique: some have unique=, where many rows are refused. */
+void world_open(struct world *world, uint64_t seed, bool unique);
 void world_reopen(struct world *world, struct pair *pair);
 /* Connects the virtual table now, since it reads its tables when it does, which within a transaction holds a lock
  * that the twin has not. */
