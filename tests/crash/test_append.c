@@ -18,22 +18,38 @@ static void make_database(void) {
   }
   sqlite3 *db = db_open(work, NULL);
   db_exec(db, "PRAGMA journal_mode = %s", journal);
-  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, n INTEGER, body TEXT, partition_by=source,"
-              " segment_rows=16)");
+  db_exec(db,
+          "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, n INTEGER, body TEXT, id TEXT, partition_by=source,"
+          " unique=id, segment_rows=16)");
   db_close(db);
 }
 
-/* Transaction t has rows n = 1 to size(t) that stay, and others that are rolled back or deleted within it. Every
- * third one seals. */
+/* Transaction t has rows n = 1 to size(t) that stay, and others, with the same ids each time, that are rolled back or
+ * deleted within it. Every third one seals. */
 static int size_of(int t) {
   return 5 + 9 * (t % 3);
 }
 
 static void append(sqlite3 *db, const char *tag, int rows) {
-  db_exec(db,
-          "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < %d)"
-          " INSERT INTO logs(source, n, body) SELECT iif(n %% 4, 'web', 'db'), n, '%s' FROM c",
-          rows, tag);
+  db_exec(
+      db,
+      "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < %d)"
+      " INSERT OR IGNORE INTO logs(source, n, body, id) SELECT iif(n %% 4, 'web', 'db'), n, '%s', '%s ' || n FROM c",
+      rows, tag, tag);
+}
+
+/* A producer that does not know what has arrived sends all of it again: rows there are then, each once. */
+static void append_again(sqlite3 *db) {
+  int64_t rows = 0;
+  for (int t = 1; t <= TRANSACTIONS; t++) {
+    char tag[16];
+    snprintf(tag, sizeof tag, "t%d", t);
+    append(db, tag, size_of(t));
+    rows += size_of(t);
+  }
+  assert_int(db, rows, "SELECT count(*) FROM logs");
+  assert_int(db, rows, "SELECT count(DISTINCT id) FROM logs");
+  assert_text(db, "ok", "SELECT tidemark_check('logs')");
 }
 
 static void append_transactions(void) {
@@ -108,7 +124,9 @@ static void check(enum crash_how how) {
              " WHERE body < before");
   assert_text(db, "0|0", "SELECT rows - (SELECT count(*) FROM logs), written - deleted - rows FROM tidemark_dataset");
   const int64_t last = db_int(db, "SELECT coalesce(max(since), 0) FROM logs");
-  db_exec(db, "DELETE FROM logs");
+  db_exec(db, "BEGIN");
+  append_again(db);
+  db_exec(db, "ROLLBACK; DELETE FROM logs");
   append(db, "after", 1);
   ck_assert_int_gt(sqlite3_last_insert_rowid(db), last);
   if (durable)

@@ -6,7 +6,7 @@
 
 #define APPEND(rows)                                                                                                   \
   "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < " #rows ")"                                \
-  " INSERT INTO logs SELECT substr('abc', 1 + n % 3, 1), n FROM c;"
+  " INSERT INTO logs SELECT substr('abc', 1 + n % 3, 1), n, random() FROM c;"
 #define PRUNE "SELECT tidemark_prune('logs');"
 
 static const char *const steps[] = {
@@ -39,8 +39,9 @@ static void make_database(void) {
   }
   sqlite3 *db = db_open(work, NULL);
   db_exec(db, "PRAGMA journal_mode = %s", journal);
-  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, n INTEGER, partition_by=source, segment_rows=16,"
-              " retention_rows=9); INSERT INTO logs VALUES ('a', 0), ('b', 0), ('c', 0);"
+  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, n INTEGER, id INTEGER, partition_by=source,"
+              " unique=id, segment_rows=16, retention_rows=9);"
+              " INSERT INTO logs VALUES ('a', 0, NULL), ('b', 0, NULL), ('c', 0, NULL);"
               "INSERT INTO tidemark_sink(sink, dataset, hold, hold_rows) VALUES ('capped', 'logs', 1, 12),"
               " ('lax', 'logs', 0, NULL), ('gone', 'logs', 1, NULL);"
               "INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows)"
@@ -115,7 +116,7 @@ static void check(enum crash_how how) {
               "SELECT l.sink, p.partition FROM tidemark_lag l JOIN tidemark_stat p USING (partition)"
               " WHERE l.rows + (SELECT total(rows) FROM tidemark_export_log e WHERE e.sink = l.sink"
               "   AND e.partition = p.partition) NOT BETWEEN p.written - p.deleted AND p.written");
-  db_exec(db, "INSERT INTO logs VALUES ('a', 0)");
+  db_exec(db, "INSERT INTO logs VALUES ('a', 0, NULL)");
   if (durable)
     ck_assert_int_gt(sqlite3_last_insert_rowid(db), crash.shared->since);
   db_close(db);

@@ -35,6 +35,9 @@ static void fill(sqlite3 *db) {
   run(db, "SELECT tidemark_flush('logs')");
   run(db, "INSERT INTO logs VALUES('s0', 100, 1.5), ('s2', 101, x'00ff')");
   run(db, "DELETE FROM logs WHERE since IN (3, 41)");
+  run(db, "CREATE VIRTUAL TABLE keys USING tidemark(source TEXT, id, partition_by=source, unique=id, segment_rows=16)");
+  run(db, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 20)"
+          " INSERT INTO keys SELECT 's' || (i % 2), 'k' || i FROM c");
   snprintf(
       sql, sizeof sql,
       "INSERT INTO tidemark_sink(sink, dataset, target, format, filter) VALUES('a', 'logs', 'file://%s', 'ndjson.zst',"
@@ -50,6 +53,8 @@ static char *state_of(sqlite3 *db) {
       "SELECT (SELECT group_concat(since || source || n || quote(x)) FROM (SELECT * , since FROM logs ORDER BY since)) "
       "|| '|' ||"
       " (SELECT group_concat(partition || rows || written || deleted) FROM tidemark_stat) || '|' ||"
+      " (SELECT group_concat(since || source || quote(id)) FROM (SELECT *, since FROM keys ORDER BY since)) || '|' ||"
+      " (SELECT group_concat(quote(value) || partition || since) FROM keys_unique) || '|' ||"
       " (SELECT count(*) FROM tidemark_sink) || '|' || (SELECT count(*) || sum(rows) FROM tidemark_export_log)";
   sqlite3_stmt *stmt = NULL;
   ck_assert_msg(sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) == SQLITE_OK, "%s", sqlite3_errmsg(db));
@@ -62,9 +67,9 @@ static char *state_of(sqlite3 *db) {
 /* What the error left, and the repetition made of it, is sound; after a RENAME or DROP there is none. */
 static void check_dataset(sqlite3 *db, long n, const char *sql) {
   sqlite3_stmt *stmt = NULL;
-  sqlite3_prepare_v2(db, "SELECT tidemark_check('logs') FROM tidemark_registry WHERE dataset = 'logs'", -1, &stmt,
-                     NULL);
-  if (sqlite3_step(stmt) == SQLITE_ROW)
+  sqlite3_prepare_v2(db, "SELECT tidemark_check(dataset) FROM tidemark_registry WHERE dataset IN ('logs', 'keys')", -1,
+                     &stmt, NULL);
+  while (sqlite3_step(stmt) == SQLITE_ROW)
     ck_assert_msg(strcmp((const char *)sqlite3_column_text(stmt, 0), "ok") == 0, "allocation %ld of %s: %s", n, sql,
                   sqlite3_column_text(stmt, 0));
   sqlite3_finalize(stmt);
@@ -125,6 +130,16 @@ static const struct statement statements[] = {
      " CREATE VIRTUAL TABLE logs USING tidemark(source TEXT NOT NULL, n INTEGER, x ANY, partition_by=source);"
      " INSERT INTO part(n) VALUES(7); COMMIT",
      1},
+    {"INSERT INTO keys VALUES('s0', 'new'), ('s3', 2.5), ('s3', NULL)", 1},
+    {"INSERT OR IGNORE INTO keys VALUES('s0', 'k1'), ('s0', 'new'), ('s0', 'new'), ('s3', 'k20')", 1},
+    {"BEGIN; DELETE FROM keys WHERE since < 5; INSERT OR IGNORE INTO keys SELECT 's4', id FROM keys;"
+     " INSERT INTO keys VALUES('s0', 'k1'); SAVEPOINT s; DELETE FROM keys; ROLLBACK TO s; COMMIT",
+     1},
+    {"SELECT tidemark_set('keys', 'retention_rows', 3); SELECT tidemark_prune('keys')", 0},
+    {"SELECT tidemark_check('keys')", 1},
+    {"CREATE VIRTUAL TABLE other USING tidemark(id TEXT, unique=id)", 1},
+    {"BEGIN; ALTER TABLE keys RENAME TO renamed; ALTER TABLE renamed RENAME TO keys; COMMIT", 1},
+    {"DROP TABLE keys", 0},
     {"ALTER TABLE logs RENAME TO renamed", 1},
     {"DROP TABLE logs", 0},
 };
