@@ -27,9 +27,9 @@ void tide_glue_result(sqlite3_context *context, const struct tide_val *value);
 /* An error to a virtual-table method (gives the code, sets zErrMsg) or a function. */
 int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err);
 /* The same for an INSERT that was refused. Its conflict clause (OR IGNORE, FAIL, ROLLBACK) is applied where an ordinary
- * STRICT table applies it: to NOT NULL and UNIQUE, but OR REPLACE replaces nothing. A row that cannot be stored at all ends the statement whatever the clause says;
- * SQLite would apply it to every SQLITE_CONSTRAINT of a virtual table, so that under such a clause the code is
- * SQLITE_MISMATCH. */
+ * STRICT table applies it: to NOT NULL and UNIQUE, but OR REPLACE replaces nothing. A row that cannot be stored at all
+ * ends the statement whatever the clause says; SQLite would apply it to every SQLITE_CONSTRAINT of a virtual table, so
+ * that under such a clause the code is SQLITE_MISMATCH. */
 int tide_glue_insert_error(sqlite3 *db, sqlite3_vtab *vtab, const struct tide_err *err);
 void tide_glue_function_error(sqlite3_context *context, const struct tide_err *err);
 

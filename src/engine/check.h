@@ -2,9 +2,10 @@
  * both. Nothing is written and nothing mended.
  *
  * What is looked at: config and columns; partitions and their counts; order, chunks, checksums, values, zones and
- * counts of segments; the tail; deleted rows; that no since is given twice; the index of unique=; that every sink's log is contiguous, stands
- * where it can, and accounts for the rows that were written (rule 2 of the design: what a sink was delivered, passed
- * over, lost and has still to get lies between what was written less what was deleted, and what was written). */
+ * counts of segments; the tail; deleted rows; that no since is given twice; the index of unique=; that every sink's log
+ * is contiguous, stands where it can, and accounts for the rows that were written (rule 2 of the design: what a sink
+ * was delivered, passed over, lost and has still to get lies between what was written less what was deleted, and what
+ * was written). */
 #ifndef TIDE_ENGINE_CHECK_H
 #define TIDE_ENGINE_CHECK_H
 

@@ -1,5 +1,5 @@
-/* The options of a dataset: given to CREATE VIRTUAL TABLE, changed by tidemark_set unless they are fixed, kept by name in
- * the shadow table _config. partition_by is not among them: it is part of the columns and never changes. */
+/* The options of a dataset: given to CREATE VIRTUAL TABLE, changed by tidemark_set unless they are fixed, kept by name
+ * in the shadow table _config. partition_by is not among them: it is part of the columns and never changes. */
 #ifndef TIDE_MODEL_OPTIONS_H
 #define TIDE_MODEL_OPTIONS_H
 

@@ -28,8 +28,8 @@
  *   _deleted(since INTEGER PRIMARY KEY, partition)   rows that DELETE took and whose bytes are still there; indexed by
  *                                             UNIQUE(partition, since)
  *   _unique(value ANY PRIMARY KEY, partition, since, UNIQUE(partition, since))
- *                                             of a dataset with the option unique, for each row that is there: its value
- *                                             in that column, unless NULL
+ *                                             of a dataset with the option unique, for each row that is there: its
+ *                                             value in that column, unless NULL
  *   _tail: tail.h */
 #ifndef TIDE_STORE_CATALOG_H
 #define TIDE_STORE_CATALOG_H

@@ -1,5 +1,5 @@
-/* unique=: which values are the same, who takes one and when it is free again, over partitions, connections, failures. An
- * ordinary table with UNIQUE says what is right where it can. */
+/* unique=: which values are the same, who takes one and when it is free again, over partitions, connections, failures.
+ * An ordinary table with UNIQUE says what is right where it can. */
 #define _GNU_SOURCE
 #include "engine/check.h"
 #include "oom.h"
@@ -328,7 +328,8 @@ START_TEST(delete_without_memory) {
 }
 END_TEST
 
-/* Below SQLite's statements, which roll back when memory fails: a value whose row could not be kept is never committed. */
+/* Below SQLite's statements, which roll back when memory fails: a value whose row could not be kept is never
+ * committed. */
 START_TEST(value_without_its_row) {
   oom_install();
   begin();
