@@ -11,10 +11,10 @@ static void take_default(struct tide_dataset *ds, const struct tide_literal *lit
   struct tide_val value;
   struct tide_column nullable = *column;
   nullable.not_null = false; /* the engine refuses that in better words */
-  sqlite3_value *constant = literal->size > 0 ? tide_catalog_literal(ds->conn->db, literal, err) : NULL;
-  if (constant != NULL && tide_glue_coerce(constant, &nullable, ds->name, &value, err) == 0)
+  sqlite3_stmt *stmt = literal->size > 0 ? tide_catalog_literal(ds->conn->db, literal, err) : NULL;
+  if (stmt != NULL && tide_glue_coerce(sqlite3_column_value(stmt, 0), &nullable, ds->name, &value, err) == 0)
     tide_column_set_default(column, &value, err);
-  sqlite3_value_free(constant);
+  sqlite3_finalize(stmt);
 }
 
 static void put_answer(struct tide_buf *json, const struct tide_dataset *ds, const struct tide_column *column,

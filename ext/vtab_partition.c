@@ -37,7 +37,7 @@ static char *find_name(const struct partition_vtab *vtab, struct tide_err *err) 
 
 /* The values that the words give the partition columns, typed as these are; a view of held. */
 static void type_values(const struct partition_vtab *vtab, const struct tide_dataset *ds,
-                        sqlite3_value *held[TIDE_SPEC_PARTITION_MAX], struct tide_val values[TIDE_SPEC_PARTITION_MAX],
+                        sqlite3_stmt *held[TIDE_SPEC_PARTITION_MAX], struct tide_val values[TIDE_SPEC_PARTITION_MAX],
                         struct tide_err *err) {
   const struct tide_partition_value *words[TIDE_SPEC_PARTITION_MAX];
   if (tide_partition_table_match(&vtab->words, ds->spec, words, err) != 0)
@@ -46,13 +46,14 @@ static void type_values(const struct partition_vtab *vtab, const struct tide_dat
     const struct tide_literal literal = {words[i]->constant, strlen(words[i]->constant)};
     held[i] = tide_catalog_literal(vtab->conn->db, &literal, err);
     if (held[i] != NULL)
-      tide_glue_coerce(held[i], &ds->spec->columns[ds->spec->partition[i]], ds->name, &values[i], err);
+      tide_glue_coerce(sqlite3_column_value(held[i], 0), &ds->spec->columns[ds->spec->partition[i]], ds->name,
+                       &values[i], err);
   }
 }
 
 static void fix(const struct partition_vtab *vtab, const struct tide_dataset *ds, struct tide_vtab_fixed *fixed,
                 struct tide_err *err) {
-  sqlite3_value *held[TIDE_SPEC_PARTITION_MAX] = {NULL};
+  sqlite3_stmt *held[TIDE_SPEC_PARTITION_MAX] = {NULL};
   struct tide_val values[TIDE_SPEC_PARTITION_MAX] = {{0}};
   type_values(vtab, ds, held, values, err);
   if (!tide_err_is_set(err))
@@ -60,7 +61,7 @@ static void fix(const struct partition_vtab *vtab, const struct tide_dataset *ds
   if (!tide_err_is_set(err))
     tide_partition_decode(ds->spec, (const char *)fixed->text.data, fixed->text.len, fixed->values, &fixed->bytes, err);
   for (size_t i = 0; i < TIDE_SPEC_PARTITION_MAX; i++)
-    sqlite3_value_free(held[i]);
+    sqlite3_finalize(held[i]);
 }
 
 /* The dataset that there is now, and the table's partition in it; NULL with nothing left behind on failure. */

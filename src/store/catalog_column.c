@@ -168,16 +168,12 @@ struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, struct
 
 /* ---- a column more ---- */
 
-sqlite3_value *tide_catalog_literal(sqlite3 *db, const struct tide_literal *literal, struct tide_err *err) {
-  sqlite3_value *value = NULL;
+sqlite3_stmt *tide_catalog_literal(sqlite3 *db, const struct tide_literal *literal, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "SELECT %.*s", (int)literal->size, literal->at);
-  if (tide_stmt_row(stmt, err)) {
-    value = sqlite3_value_dup(sqlite3_column_value(stmt, 0));
-    if (value == NULL)
-      tide_err_nomem(err);
-  }
+  if (tide_stmt_row(stmt, err))
+    return stmt;
   sqlite3_finalize(stmt);
-  return value;
+  return NULL;
 }
 
 /* SQLite itself adds no column to a virtual table. A new schema version makes other connections read the schema again;

@@ -18,8 +18,10 @@ void tide_catalog_column_add(sqlite3 *db, struct tide_names names, size_t ordina
 /* The spec as stored. One reference; NULL on failure, SQLITE_CORRUPT_VTAB for what is no spec. */
 struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
-/* What a constant of DDL says, as SQLite reads it. The caller frees it with sqlite3_value_free; NULL on failure. */
-sqlite3_value *tide_catalog_literal(sqlite3 *db, const struct tide_literal *literal, struct tide_err *err);
+/* What a constant of DDL says, as SQLite reads it: a statement whose row has it in column 0, which the caller finalizes
+ * when it is done with the value; NULL on failure. A copy of the value (sqlite3_value_dup) is of no connection, and
+ * sqlite3_value_numeric_type of SQLite 3.53 needs one. */
+sqlite3_stmt *tide_catalog_literal(sqlite3 *db, const struct tide_literal *literal, struct tide_err *err);
 
 /* Makes every connection, this one too, declare the schema's virtual tables anew at its next statement. A write
  * transaction is open; a rollback makes this connection look once more. */

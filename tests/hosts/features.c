@@ -255,6 +255,30 @@ START_TEST(a_strict_host_is_served) {
 }
 END_TEST
 
+/* Constants of DDL are converted as values are: '30' is a day. */
+START_TEST(a_partition_is_a_table_of_its_own) {
+  scratch_open();
+  sqlite3 *db = db_open(scratch_path("db"), NULL);
+  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(day INTEGER, n, partition_by=day);"
+              "CREATE VIRTUAL TABLE d30 USING tidemark_partition(logs, day='30');"
+              "CREATE VIRTUAL TABLE temp.d31 USING tidemark_partition(main.logs, day=31);"
+              "INSERT INTO d30(n) VALUES (1); INSERT INTO d31(n) VALUES (2);"
+              "SELECT tidemark_add_column('logs', 'x INTEGER DEFAULT ''3''')");
+  assert_text(db, "30|1|3", "SELECT * FROM d30");
+  db_refuses(db, 0, "cannot store TEXT value in INTEGER column logs.y",
+             "SELECT tidemark_add_column('logs', 'y INTEGER DEFAULT ''many''')");
+  db_refuses(db, SQLITE_ERROR, "before a RENAME: d30, temp.d31", "ALTER TABLE logs RENAME TO events");
+  db_exec(db, "BEGIN; INSERT INTO d30(n) VALUES (3); DROP TABLE d30; COMMIT; INSERT INTO d31(n) VALUES (4)");
+  assert_text(db, "1|30|1 2|31|2 3|30|3 4|31|4", "SELECT since, day, n FROM logs ORDER BY since");
+  db_exec(db, "DROP TABLE logs");
+  db_refuses(db, SQLITE_ERROR, "its dataset logs is gone", "SELECT * FROM d31");
+  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(more, day TEXT, partition_by=day);"
+              "INSERT INTO d31(more) VALUES ('5')");
+  assert_text(db, "5|31|text", "SELECT more, day, typeof(day) FROM d31");
+  db_close(db);
+}
+END_TEST
+
 /* A statement that is stepped while its rows are moved, and a second connection that sees the schema change. */
 START_TEST(connections_see_each_other) {
   sqlite3 *db = make_logs();
@@ -331,6 +355,7 @@ int smoke_features(void) {
                                 files_hold_each_row_once,
                                 status_tables_say_how_things_are,
                                 a_strict_host_is_served,
+                                a_partition_is_a_table_of_its_own,
                                 connections_see_each_other,
                                 a_partition_is_a_table,
                                 a_column_is_added,
