@@ -15,8 +15,10 @@ char *gen_limit(void) {
 }
 
 static char *gen_join(struct world *world) {
-  static const char *const joins[] = {"JOIN",       "JOIN",      "LEFT JOIN", "LEFT JOIN",
-                                      "RIGHT JOIN", "FULL JOIN", "CROSS JOIN"};
+  enum { FROM_3_39 = 2 };
+  static const char *const joins[] = {"JOIN",       "JOIN",       "LEFT JOIN", "LEFT JOIN",
+                                      "CROSS JOIN", "RIGHT JOIN", "FULL JOIN"};
+  const size_t njoins = sizeof joins / sizeof *joins - (sqlite3_libversion_number() < 3039000 ? FROM_3_39 : 0);
   static const char *const on[] = {"a.since = b.since",
                                    "a.since = b.since + 1",
                                    "b.since > a.since - 3 AND b.since < a.since",
@@ -33,8 +35,8 @@ static char *gen_join(struct world *world) {
   } else {
     condition = copy(PICK(on));
   }
-  return sqlite3_mprintf("SELECT a.since, b.since FROM @T a %s @T b ON %z AND (%z) WHERE %z", PICK(joins), condition,
-                         other, where);
+  return sqlite3_mprintf("SELECT a.since, b.since FROM @T a %s @T b ON %z AND (%z) WHERE %z", joins[pick(njoins)],
+                         condition, other, where);
 }
 
 char *gen_query(struct world *world, bool *ret_ordered) {

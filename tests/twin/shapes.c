@@ -9,6 +9,7 @@ static struct shape {
   const char *name;
   const char *glob;
   bool may_be_empty;
+  int from_version; /* of SQLite; 0: all that there are */
   size_t seen;
 } shapes[] = {
     {.name = "AND", .glob = "* AND *"},
@@ -27,8 +28,8 @@ static struct shape {
     {.name = "COLLATE NOCASE in WHERE", .glob = "* COLLATE NOCASE [<=>I]*"},
     {.name = "COLLATE NOCASE in GROUP BY", .glob = "* GROUP BY * COLLATE NOCASE*"},
     {.name = "LEFT JOIN", .glob = "* LEFT JOIN *"},
-    {.name = "RIGHT JOIN", .glob = "* RIGHT JOIN *"},
-    {.name = "FULL JOIN", .glob = "* FULL JOIN *"},
+    {.name = "RIGHT JOIN", .glob = "* RIGHT JOIN *", .from_version = 3039000},
+    {.name = "FULL JOIN", .glob = "* FULL JOIN *", .from_version = 3039000},
     {.name = "self join", .glob = "*FROM @T a JOIN @T b*"},
     {.name = "JOIN USING", .glob = "* USING (since)*"},
     {.name = "since in a join", .glob = "*a.since = b.since*"},
@@ -116,9 +117,10 @@ void shapes_note_place(const char *place) {
 bool shapes_complete(void) {
   bool complete = true;
   for (size_t i = 0; i < SHAPES; i++) {
-    if (shapes[i].seen == 0)
-      fprintf(stderr, "no query had this shape: %s\n", shapes[i].name);
-    complete = complete && shapes[i].seen > 0;
+    if (shapes[i].seen > 0 || sqlite3_libversion_number() < shapes[i].from_version)
+      continue;
+    fprintf(stderr, "no query had this shape: %s\n", shapes[i].name);
+    complete = false;
   }
   return complete;
 }
