@@ -8,6 +8,12 @@
 #include "engine/seal.h"
 #include "store/deleted.h"
 
+enum {
+  PIECE_BYTES = 4 << 20, /* stored bytes of runs that one transaction rewrites, when it is not one run */
+  PIECE_RUNS = 1024,
+  NEAR_LOOKS = 64
+};
+
 struct compact {
   struct tide_dataset *ds;
   struct tide_names names;
@@ -18,6 +24,7 @@ struct compact {
   struct tide_buf text;
   int64_t pos;  /* this look at it has come to here */
   bool changed; /* and has rewritten something */
+  bool at_end;  /* no partition is left */
   struct tide_pick pick;
 };
 
@@ -46,23 +53,24 @@ static bool pick_run(struct compact *compact, struct tide_pick_run *ret_run, str
   return found;
 }
 
-static bool next_partition(struct compact *compact, struct tide_err *err) {
+static void next_partition(struct compact *compact, struct tide_err *err) {
   tide_buf_reset(&compact->text);
   compact->partition =
       tide_catalog_partition_next(compact->ds->conn->db, compact->names, compact->partition, &compact->text, err);
   compact->pos = 0;
   compact->changed = false;
-  return compact->partition != 0;
+  compact->at_end = compact->partition == 0;
 }
 
 /* What a run became may fit together with what lies around it, for it was weighed by estimate and a run is bounded: a
  * partition is left when a whole look at it finds nothing. */
-static bool look_on(struct compact *compact, struct tide_err *err) {
-  if (!compact->changed)
-    return next_partition(compact, err);
+static void look_on(struct compact *compact, struct tide_err *err) {
+  if (!compact->changed) {
+    next_partition(compact, err);
+    return;
+  }
   compact->changed = false;
   compact->pos = 0;
-  return true;
 }
 
 static const char *text_of(const struct compact *compact) {
@@ -82,14 +90,25 @@ static bool find_run(struct compact *compact, struct tide_pick_run *ret_run, str
   sqlite3_stmt *snapshot = tide_read_begin(compact->ds->conn->db, compact->ds->schema, err);
   if (!tide_err_is_set(err))
     tide_dataset_refresh(compact->ds, err);
-  while (!found && !tide_err_is_set(err)) {
+  while (!found && !compact->at_end && !tide_err_is_set(err)) {
     found = compact->partition != 0 && pick_run(compact, ret_run, err);
     if (compact->partition != 0 && tide_err_is_set(err))
       take_failure(compact, err);
-    if (!found && !tide_err_is_set(err) && !look_on(compact, err))
-      break;
+    if (!found && !tide_err_is_set(err))
+      look_on(compact, err);
   }
   sqlite3_finalize(snapshot);
+  return found;
+}
+
+/* The same within a transaction, which does not stay open for a long search. */
+static bool find_near(struct compact *compact, struct tide_pick_run *ret_run, struct tide_err *err) {
+  bool found = false;
+  for (int looks = 0; !found && !compact->at_end && looks < NEAR_LOOKS && !tide_err_is_set(err); looks++) {
+    found = pick_run(compact, ret_run, err);
+    if (!found && !tide_err_is_set(err))
+      look_on(compact, err);
+  }
   return found;
 }
 
@@ -98,7 +117,7 @@ static bool find_run(struct compact *compact, struct tide_pick_run *ret_run, str
 struct rewrite {
   struct compact *compact;
   const struct tide_pick_run *run;
-  struct tide_packer packer;
+  struct tide_packer *packer;
   int64_t taken;  /* the rows up to it are in the packer, or gone */
   size_t dropped; /* segments of the run */
 };
@@ -143,8 +162,7 @@ static bool take_frame(struct rewrite *rewrite, struct tide_scan *scan, const st
   bool full = false;
   if (has_live(frame)) {
     decode_all(rewrite, scan, err);
-    full =
-        !tide_err_is_set(err) && tide_packer_fill(&rewrite->packer, frame->batch, frame->live, &row, frame->end, err);
+    full = !tide_err_is_set(err) && tide_packer_fill(rewrite->packer, frame->batch, frame->live, &row, frame->end, err);
   }
   rewrite->taken = full ? frame->batch->since[row - 1] : frame->batch->since[frame->end - 1];
   return full;
@@ -176,17 +194,17 @@ static void write_run(struct rewrite *rewrite, struct tide_err *err) {
   rewrite->taken = run->segments[0].first_since - 1;
   while (rewrite->taken < last_since(run) && fill(rewrite, err)) {
     drop_taken(rewrite, err);
-    tide_packer_write(&rewrite->packer, err);
+    tide_packer_write(rewrite->packer, err);
   }
   if (!tide_err_is_set(err))
     drop_taken(rewrite, err);
-  tide_packer_finish(&rewrite->packer, err);
-  if (!tide_err_is_set(err) && rewrite->packer.rows != run->live)
+  tide_packer_finish(rewrite->packer, err);
+  if (!tide_err_is_set(err) && rewrite->packer->rows != run->live)
     tide_err_set(err, SQLITE_CORRUPT_VTAB,
                  "dataset %s: segments of partition '%.*s' from since %lld to %lld have %lld live rows, %s_segment says"
                  " %lld",
                  compact->ds->name, (int)compact->text.len, text_of(compact), (long long)run->segments[0].first_since,
-                 (long long)last_since(run), (long long)rewrite->packer.rows, compact->ds->name, (long long)run->live);
+                 (long long)last_since(run), (long long)rewrite->packer->rows, compact->ds->name, (long long)run->live);
 }
 
 static void rewrite_run(struct rewrite *rewrite, struct tide_err *err) {
@@ -194,54 +212,91 @@ static void rewrite_run(struct rewrite *rewrite, struct tide_err *err) {
   const struct tide_pick_run *run = rewrite->run;
   struct tide_dataset *ds = compact->ds;
   tide_dataset_touched(ds);
-  if (tide_packer_init(&rewrite->packer, ds, level_of(ds), err) == 0) {
-    tide_packer_start(&rewrite->packer, compact->partition, run->revision + 1);
-    write_run(rewrite, err);
-  }
-  if (!tide_err_is_set(err)) {
+  tide_packer_start(rewrite->packer, compact->partition, run->revision + 1);
+  write_run(rewrite, err);
+  if (!tide_err_is_set(err))
     tide_deleted_forget(ds->conn->db, compact->names, compact->partition, run->segments[0].first_since - 1,
                         last_since(run), err);
-    tide_catalog_store_counters(ds->conn->db, compact->names, &ds->config, err);
-    ds->epoch++;
-  }
-  tide_packer_clear(&rewrite->packer);
+  ds->epoch++;
 }
 
 static void add_up(const struct rewrite *rewrite, struct tide_compact_result *result) {
   const struct tide_pick_run *run = rewrite->run;
   result->runs++;
   result->segments_in += (int64_t)run->count;
-  result->segments_out += rewrite->packer.segments;
+  result->segments_out += rewrite->packer->segments;
   result->rows += run->live;
   for (size_t i = 0; i < run->count; i++)
     result->dropped += run->segments[i].rows;
   result->dropped -= run->live;
   result->stored_in += run->stored_bytes;
-  result->stored_out += rewrite->packer.stored_bytes;
-}
-
-/* Does one run: the one that is due first above pos when the transaction has begun, for another connection may have
- * done the one that was found. */
-static void work_run(struct compact *compact, struct tide_err *err) {
-  struct tide_work work;
-  struct tide_pick_run run;
-  struct rewrite rewrite = {.compact = compact, .run = &run};
-  tide_work_begin(compact->ds, "tidemark_compact", &work, err);
-  const bool found = !tide_err_is_set(err) && pick_run(compact, &run, err);
-  if (found)
-    rewrite_run(&rewrite, err);
-  tide_work_end(&work, err);
-  if (!found || tide_err_is_set(err))
-    return;
-  add_up(&rewrite, compact->result);
-  compact->pos = last_since(&run);
-  compact->changed = true;
+  result->stored_out += rewrite->packer->stored_bytes;
 }
 
 /* ---- the call ---- */
 
 static bool budget_has(const struct compact *compact, int64_t stored_bytes) {
   return compact->result->runs == 0 || stored_bytes <= compact->request->max_bytes - compact->result->stored_in;
+}
+
+/* Does runs within a transaction, from the one on that is due first above pos, for another connection may have done the
+ * one that was found. Gives how many were tried. */
+static size_t rewrite_runs(struct compact *compact, size_t max_runs, struct tide_err *err) {
+  struct tide_pick_run run;
+  struct tide_packer packer;
+  struct tide_compact_result *result = compact->result;
+  struct rewrite rewrite = {.compact = compact, .run = &run, .packer = &packer};
+  const int64_t stored_before = result->stored_in;
+  size_t tried = 0;
+  tide_packer_init(&packer, compact->ds, level_of(compact->ds), err);
+  while (tried < max_runs && result->stored_in - stored_before < PIECE_BYTES && find_near(compact, &run, err) &&
+         budget_has(compact, run.stored_bytes)) {
+    tried++;
+    rewrite.taken = 0;
+    rewrite.dropped = 0;
+    rewrite_run(&rewrite, err);
+    if (tide_err_is_set(err))
+      break;
+    add_up(&rewrite, result);
+    compact->pos = last_since(&run);
+    compact->changed = true;
+  }
+  if (tried > 0)
+    tide_catalog_store_counters(compact->ds->conn->db, compact->names, &compact->ds->config, err);
+  tide_packer_clear(&packer);
+  return tried;
+}
+
+/* Goes back to where the call was. */
+static void return_to(struct compact *compact, int64_t partition, int64_t pos, bool changed) {
+  struct tide_err none = {0}; /* the name is for errors, and next_partition says what it met */
+  compact->partition = partition - 1;
+  next_partition(compact, &none);
+  compact->partition = partition;
+  compact->pos = pos;
+  compact->changed = changed;
+  compact->at_end = false;
+}
+
+/* Does runs in one transaction. After an error all of them are undone, and when they were several the call stands where
+ * it stood. Gives how many were tried. */
+static size_t work_piece(struct compact *compact, size_t max_runs, struct tide_err *err) {
+  struct tide_work work;
+  const struct tide_compact_result before = *compact->result;
+  const int64_t partition = compact->partition;
+  const int64_t pos = compact->pos;
+  const bool changed = compact->changed;
+  size_t tried = 0;
+  tide_work_begin(compact->ds, "tidemark_compact", &work, err);
+  if (!tide_err_is_set(err))
+    tried = rewrite_runs(compact, max_runs, err);
+  tide_work_end(&work, err);
+  if (!tide_err_is_set(err))
+    return tried;
+  *compact->result = before;
+  if (max_runs > 1)
+    return_to(compact, partition, pos, changed);
+  return tried;
 }
 
 /* Partitions to seal. */
@@ -304,14 +359,21 @@ static void seal_deleted(struct compact *compact, struct tide_err *err) {
 
 static void compact_all(struct compact *compact, struct tide_err *err) {
   struct tide_pick_run run;
+  size_t alone = 0; /* so many runs, each by itself: one of them is damaged */
   while (!compact->result->more && find_run(compact, &run, err)) {
     if (!budget_has(compact, run.stored_bytes)) {
       compact->result->more = true;
       continue;
     }
-    work_run(compact, err);
-    if (tide_err_is_set(err))
-      take_failure(compact, err);
+    const size_t tried = work_piece(compact, alone > 0 ? 1 : PIECE_RUNS, err);
+    if (alone > 0) {
+      alone--;
+      if (tide_err_is_set(err))
+        take_failure(compact, err);
+    } else if ((err->rc & 0xff) == SQLITE_CORRUPT) {
+      alone = tried + 1;
+      tide_err_clear(err);
+    }
   }
 }
 
