@@ -7,8 +7,8 @@
 
 The shell starts in an empty scratch folder, with the module loaded and test.db open, and echoes each statement before
 its result. In a script @DIR@ stands for the scratch folder (a file:/// target needs an absolute path) and @MODULE@ for
-the extension, to load it again after .open; in the output they are put back. "Runtime error near line 7:" becomes
-"Error:", so that a new line does not change all that follow.
+the extension, to load it again after .open, and @HERE@ for the script's own folder; in the output they are put back.
+"Runtime error near line 7:" becomes "Error:", so that a new line does not change all that follow.
 """
 import argparse
 import difflib
@@ -22,7 +22,7 @@ import tempfile
 ERROR = re.compile(r"^(Runtime|Parse) error( near line \d+)?:", re.MULTILINE)
 
 
-def run(sql, module, shell, preload):
+def run(sql, here, module, shell, preload):
     environment = dict(os.environ, TZ="UTC", LC_ALL="C.UTF-8")
     if preload:
         environment["LD_PRELOAD"] = preload
@@ -31,13 +31,14 @@ def run(sql, module, shell, preload):
         environment["HOME"] = home  # without anybody's ~/.sqliterc
         scratch = os.path.join(home, "scratch")
         os.mkdir(scratch)
-        stdin.write(sql.replace("@DIR@", scratch).replace("@MODULE@", str(module)).encode())
+        stdin.write(sql.replace("@DIR@", scratch).replace("@MODULE@", str(module)).replace("@HERE@", str(here)).encode())
         stdin.seek(0)
         # stdbuf has the shell write line by line, so that its errors, which it never holds back, come where they belong.
         command = ["stdbuf", "-oL", shell, "-batch", "-echo", "-cmd", f".load '{module}'", "test.db"]
         done = subprocess.run(command, stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=scratch,
                               env=environment, check=False)
     output = done.stdout.decode("utf-8", "backslashreplace").replace(scratch, "@DIR@").replace(str(module), "@MODULE@")
+    output = output.replace(str(here), "@HERE@")
     output = ERROR.sub("Error:", output)
     if done.returncode not in (0, 1):  # 1: there were errors, and they are part of what is compared
         output += f"the shell ended with status {done.returncode}\n"
@@ -65,7 +66,7 @@ def main():
         sql = script.read_text(encoding="utf-8")
         if arguments.readme:
             sql = readme_sql(sql)
-        output = run(sql, arguments.module.resolve(), arguments.shell, arguments.preload)
+        output = run(sql, script.resolve().parent, arguments.module.resolve(), arguments.shell, arguments.preload)
         if arguments.readme:
             if re.search(r"^(Error:|the shell ended)", output, re.MULTILINE):
                 failed = True
