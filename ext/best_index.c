@@ -77,7 +77,9 @@ int tide_best_index(const struct tide_spec *spec, bool utf16, int64_t npartition
     one_partition = one_partition || constraint.column == TIDE_PLAN_PARTITION;
     if (!tide_plan_takes(&constraint))
       continue;
-    taken[count++] = constraint;
+    taken[count] = constraint;
+    taken[count++].list =
+        constraint.column == TIDE_PLAN_SINCE && constraint.op == TIDE_OP_EQ && sqlite3_vtab_in(info, i, 1);
     info->aConstraintUsage[i].argvIndex = (int)count;
   }
   if (orders_by_since(spec, info) && may_merge(npartitions, one_partition)) {

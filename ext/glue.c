@@ -40,6 +40,14 @@ static struct tide_val to_integer(sqlite3_value *value) {
   return tide_glue_value(value);
 }
 
+bool tide_glue_integer(sqlite3_value *value, int64_t *ret_integer) {
+  const struct tide_val integer = to_integer(value);
+  if (integer.type != TIDE_VAL_INT)
+    return false;
+  *ret_integer = integer.i;
+  return true;
+}
+
 static struct tide_val to_real(sqlite3_value *value) {
   const int type = sqlite3_value_numeric_type(value);
   if (type == SQLITE_INTEGER || type == SQLITE_FLOAT)

@@ -9,6 +9,8 @@
 
 /* A view of an SQLite value as it is. */
 struct tide_val tide_glue_value(sqlite3_value *value);
+/* The integer that a value is equal to when an INTEGER column compares with it; false when there is none. */
+bool tide_glue_integer(sqlite3_value *value, int64_t *ret_integer);
 
 /* The value as a column of that type stores it, as in SQLite's STRICT tables: the column's affinity is applied, and
  * what then is not of the type is SQLITE_CONSTRAINT_DATATYPE with a sentence that names table, column and both

@@ -127,26 +127,55 @@ int tide_vtab_rows_next(sqlite3_vtab_cursor *base) {
   return tide_glue_vtab_error(base->pVtab, &err);
 }
 
-static struct tide_val filter_value(const char *idx, int i, sqlite3_value *value) {
-  /* since compares as an INTEGER column does: text that looks like a number is one. Which argument is whose is in
-   * idx; to convert one of another column as well would only make it a number where SQLite compares text, so those
-   * stay as they are. */
+/* What argument i is: the first letter of its term. */
+static char term_of(const char *idx, int i) {
   const char *at = idx + (*idx == 'O');
   for (int term = 0; term < i && *at != '\0'; term++)
     at += strcspn(at, "eghlmino") + 1;
-  if (*at == 'S')
+  return *at;
+}
+
+static struct tide_val filter_value(const char *idx, int i, sqlite3_value *value) {
+  /* since compares as an INTEGER column does: text that looks like a number is one. To convert one of another column
+   * as well would only make it a number where SQLite compares text, so those stay as they are. */
+  if (term_of(idx, i) == 'S')
     sqlite3_value_numeric_type(value);
   return tide_glue_value(value);
 }
 
+/* The numbers of a list that a since can be equal to. */
+static void take_list(sqlite3_value *value, struct tide_scan_request *request, struct tide_err *err) {
+  int64_t *list = NULL;
+  size_t count = 0;
+  size_t cap = 0;
+  sqlite3_value *item = NULL;
+  int rc = sqlite3_vtab_in_first(value, &item);
+  for (; rc == SQLITE_OK && item != NULL && !tide_err_is_set(err); rc = sqlite3_vtab_in_next(value, &item)) {
+    int64_t since = 0;
+    void *grown = list;
+    if (!tide_glue_integer(item, &since) || tide_grow(&grown, &cap, count + 1, sizeof *list, err) != 0)
+      continue;
+    list = grown;
+    list[count++] = since;
+  }
+  if (rc != SQLITE_OK && rc != SQLITE_DONE)
+    tide_err_set(err, rc, "the list of an IN cannot be read");
+  tide_scan_request_list(request, list, count);
+}
+
 static struct tide_scan *open_scan(const struct tide_vtab_rows *vtab, const char *idx, const struct tide_val *values,
-                                   size_t nvalues, struct tide_err *err) {
+                                   sqlite3_value **argv, int argc, struct tide_err *err) {
   const struct tide_vtab_fixed *fixed = vtab->fixed;
   struct tide_scan_request request;
-  if (tide_plan_request(idx, values, nvalues, vtab->spec, &request, err) != 0)
+  if (tide_plan_request(idx, values, (size_t)argc, vtab->spec, &request, err) != 0)
     return NULL;
-  if (fixed != NULL &&
-      tide_scan_request_partition(&request, (const char *)fixed->text.data, fixed->text.len, err) != 0) {
+  for (int i = 0; i < argc && !tide_err_is_set(err); i++) {
+    if (term_of(idx, i) == 'L')
+      take_list(argv[i], &request, err);
+  }
+  if (fixed != NULL && !tide_err_is_set(err))
+    tide_scan_request_partition(&request, (const char *)fixed->text.data, fixed->text.len, err);
+  if (tide_err_is_set(err)) {
     tide_scan_request_clear(&request);
     return NULL;
   }
@@ -168,7 +197,7 @@ int tide_vtab_rows_filter(sqlite3_vtab_cursor *base, int idx_num, const char *id
   for (int i = 0; values != NULL && i < argc; i++)
     values[i] = filter_value(idx, i, argv[i]);
   if (values != NULL && vtab->find(vtab, false, &err) != NULL)
-    cursor->scan = open_scan(vtab, idx, values, (size_t)argc, &err);
+    cursor->scan = open_scan(vtab, idx, values, argv, argc, &err);
   tide_free(values);
   return tide_err_is_set(&err) ? tide_glue_vtab_error(base->pVtab, &err) : tide_vtab_rows_next(base);
 }

@@ -24,7 +24,7 @@ bool tide_plan_takes(const struct tide_plan_constraint *constraint) {
 
 void tide_plan_put_term(struct tide_buf *out, const struct tide_plan_constraint *constraint, struct tide_err *err) {
   if (constraint->column == TIDE_PLAN_SINCE)
-    tide_buf_put_u8(out, 'S', err);
+    tide_buf_put_u8(out, constraint->list ? 'L' : 'S', err);
   else if (constraint->column == TIDE_PLAN_PARTITION)
     tide_buf_put_u8(out, 'P', err);
   else
@@ -36,6 +36,8 @@ void tide_plan_put_term(struct tide_buf *out, const struct tide_plan_constraint 
  * any column. */
 static double share(const struct tide_plan_constraint *constraint) {
   const bool equal = constraint->op == TIDE_OP_EQ || constraint->op == TIDE_OP_IS;
+  if (constraint->column == TIDE_PLAN_SINCE && constraint->list)
+    return 1.0 / 1024;
   if (constraint->column == TIDE_PLAN_SINCE)
     return equal ? 0.0 : 1.0 / 32;
   if (constraint->column == TIDE_PLAN_PARTITION)
@@ -49,7 +51,7 @@ struct tide_plan_cost tide_plan_estimate(const struct tide_plan_constraint *cons
   double rows = total_rows > 0 ? (double)total_rows : 1.0;
   for (size_t i = 0; i < count; i++) {
     rows *= share(&constraints[i]);
-    if (constraints[i].column == TIDE_PLAN_SINCE && constraints[i].op == TIDE_OP_EQ)
+    if (constraints[i].column == TIDE_PLAN_SINCE && constraints[i].op == TIDE_OP_EQ && !constraints[i].list)
       cost.unique = true;
   }
   cost.rows = rows < 1.0 ? 1 : (int64_t)rows;
@@ -72,6 +74,7 @@ void tide_scan_request_clear(struct tide_scan_request *request) {
   for (size_t i = 0; i < request->npreds; i++)
     free_pred(&request->preds[i]);
   tide_free(request->preds);
+  tide_free(request->list);
   tide_free(request->partition);
   *request = (struct tide_scan_request){.empty = true};
 }
@@ -122,6 +125,45 @@ void tide_scan_request_since(struct tide_scan_request *request, enum tide_op op,
     request->empty = true; /* every number is below every text and blob */
 }
 
+static int by_number(const void *a, const void *b) {
+  const int64_t x = *(const int64_t *)a;
+  const int64_t y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+void tide_scan_request_list(struct tide_scan_request *request, int64_t *list, size_t count) {
+  if (count == 0 || request->list != NULL) {
+    request->empty = request->empty || count == 0;
+    tide_free(list);
+    return;
+  }
+  qsort(list, count, sizeof *list, by_number);
+  size_t kept = 1;
+  for (size_t i = 1; i < count; i++) {
+    if (list[i] != list[kept - 1])
+      list[kept++] = list[i];
+  }
+  request->list = list;
+  request->list_size = kept;
+  narrow_int(request, TIDE_OP_GE, list[0]);
+  narrow_int(request, TIDE_OP_LE, list[kept - 1]);
+}
+
+int64_t tide_scan_request_next(const struct tide_scan_request *request, int64_t above) {
+  size_t low = 0;
+  size_t high = request->list_size;
+  if (request->list == NULL)
+    return above < INT64_MAX ? above + 1 : INT64_MAX;
+  while (low < high) {
+    const size_t middle = low + (high - low) / 2;
+    if (request->list[middle] > above)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low < request->list_size ? request->list[low] : INT64_MAX;
+}
+
 int tide_scan_request_partition(struct tide_scan_request *request, const char *text, size_t size,
                                 struct tide_err *err) {
   if (request->partition != NULL) {
@@ -153,6 +195,8 @@ static int add_term(struct tide_scan_request *request, char what, int column, en
                     const struct tide_val *value, const struct tide_spec *spec, struct tide_err *err) {
   if (what == 'S') {
     tide_scan_request_since(request, op, value);
+  } else if (what == 'L') {
+    return 0; /* the caller reads the list */
   } else if (what == 'P') {
     if (value->type == TIDE_VAL_TEXT)
       return tide_scan_request_partition(request, value->p, value->n, err);
@@ -176,7 +220,7 @@ int tide_plan_request(const char *idx, const struct tide_val *values, size_t nva
     char *end = (char *)(uintptr_t)at;
     const int column = what == 'C' ? (int)strtol(at, &end, 10) : 0;
     const char *op = *end != '\0' ? strchr(op_letters, *end) : NULL;
-    if (op == NULL || strchr("SPC", what) == NULL) {
+    if (op == NULL || strchr("SLPC", what) == NULL) {
       tide_err_set(err, SQLITE_ERROR, "plan \"%s\" is not one of Tidemark's", idx);
       break;
     }

@@ -4,7 +4,8 @@
  *
  * idxStr: 'O' when rows must come ascending in since over the whole dataset, then for each value in argv's order one
  * term: what and op.
- *   what  'S' since, 'P' partition, 'C' and the column's number in decimal
+ *   what  'S' since, 'L' since as a list of values, any of which may be equal (its value in argv is not one of them:
+ *         tide_scan_request_list), 'P' partition, 'C' and the column's number in decimal
  *   op    one letter of "eghlmino": EQ GT GE LT LE IS ISNULL NOTNULL (enum tide_op's order) */
 #ifndef TIDE_ENGINE_PLAN_H
 #define TIDE_ENGINE_PLAN_H
@@ -19,6 +20,7 @@
 struct tide_plan_constraint {
   int column;
   enum tide_op op;
+  bool list; /* of since: equal to any of a list that is given whole */
 };
 enum { TIDE_PLAN_SINCE = -1, TIDE_PLAN_PARTITION = -2, TIDE_PLAN_OTHER = -3 };
 
@@ -44,6 +46,8 @@ struct tide_scan_request {
   bool ordered;  /* ascending in since over all partitions, not only inside each */
   int64_t above; /* rows with above < since <= upto */
   int64_t upto;
+  int64_t *list; /* only these of them, ascending, each once; NULL: all */
+  size_t list_size;
   char *partition; /* that one only; NULL: all */
   size_t partition_size;
   int64_t partition_id;    /* the same by its id; 0: not so */
@@ -57,6 +61,11 @@ void tide_scan_request_clear(struct tide_scan_request *request);
 /* Narrows the request by since OP value. value: numeric-looking text has become a number, as the column's affinity
  * makes it. */
 void tide_scan_request_since(struct tide_scan_request *request, enum tide_op op, const struct tide_val *value);
+/* Narrows it to a list of numbers, which it takes over: an array of tide_alloc's, in any order. A second list narrows
+ * nothing. */
+void tide_scan_request_list(struct tide_scan_request *request, int64_t *list, size_t count);
+/* The lowest number of the list above a since (without a list: the next number); INT64_MAX when there is none. */
+int64_t tide_scan_request_next(const struct tide_scan_request *request, int64_t above);
 /* Narrows it to one partition; a second, other one leaves none. */
 int tide_scan_request_partition(struct tide_scan_request *request, const char *text, size_t size, struct tide_err *err);
 int tide_scan_request_pred(struct tide_scan_request *request, const struct tide_pred *pred, struct tide_err *err);

@@ -161,6 +161,31 @@ static void start_frame(struct tide_stream *stream, bool whole) {
   memset(stream->decoded, whole ? 1 : 0, stream->shared->spec->ncolumns + 1);
 }
 
+/* Goes behind rows that the request's list does not have. */
+static void skip_unlisted(struct tide_stream *stream) {
+  const struct tide_scan_request *request = &stream->shared->request;
+  if (request->list != NULL)
+    stream->pos = tide_scan_request_next(request, stream->pos) - 1;
+}
+
+/* Of the frame's rows in range, those that the request's list has are live. */
+static void keep_listed(struct tide_stream *stream) {
+  const struct tide_batch *batch = &stream->batch;
+  memset(stream->live, 0, batch->rows);
+  for (size_t row = stream->first; row < stream->end;) {
+    const int64_t next = tide_scan_request_next(&stream->shared->request, batch->since[row] - 1);
+    while (row < stream->end && batch->since[row] < next)
+      row++;
+    if (row < stream->end && batch->since[row] == next)
+      stream->live[row++] = 1;
+  }
+}
+
+/* Whether the list has numbers from one to another, both among them. */
+static bool may_be_listed(const struct tide_stream *stream, int64_t first, int64_t last) {
+  return tide_scan_request_next(&stream->shared->request, first - 1) <= last;
+}
+
 /* Trims the decoded batch to the range and marks deleted rows. false when no row is left. */
 static bool take_frame(struct tide_stream *stream, bool may_have_deleted, struct tide_err *err) {
   struct tide_stream_shared *shared = stream->shared;
@@ -174,6 +199,8 @@ static bool take_frame(struct tide_stream *stream, bool may_have_deleted, struct
     return false;
   stream->live = live;
   memset(stream->live, 1, batch->rows);
+  if (shared->request.list != NULL)
+    keep_listed(stream);
   stream->pos = batch->since[stream->end - 1];
   if (!may_have_deleted)
     return true;
@@ -215,9 +242,16 @@ static bool open_segment(struct tide_stream *stream, struct tide_err *err) {
   if (stmt == NULL)
     return false;
   bool found = false;
+  skip_unlisted(stream);
   tide_catalog_segments_seek(stmt, stream->partition, stream->pos);
   while (!found && tide_catalog_segments_next(stmt, tide_dataset_names(shared->ds), &row, err) &&
          row.first_since <= shared->request.upto) {
+    if (!may_be_listed(stream, row.first_since, row.last_since)) {
+      stream->pos = row.last_since;
+      skip_unlisted(stream);
+      tide_catalog_segments_seek(stmt, stream->partition, stream->pos);
+      continue;
+    }
     stream->segment_last = row.last_since;
     stream->segment_deletes = row.deleted > 0;
     stream->reader.db = shared->ds->conn->db;
@@ -239,9 +273,22 @@ static bool open_segment(struct tide_stream *stream, struct tide_err *err) {
   return found;
 }
 
+/* Whether the open segment has another frame for us: with a list, the next that has one of its numbers. */
+static bool go_to_frame(struct tide_stream *stream, struct tide_err *err) {
+  if (stream->shared->request.list != NULL) {
+    size_t frame = 0;
+    skip_unlisted(stream);
+    if (stream->pos >= stream->segment_last || tide_segment_seek(stream->segment, stream->pos, &frame, err) != 0)
+      return false;
+    if (frame > stream->frame)
+      stream->frame = frame;
+  }
+  return stream->frame < tide_segment_frames(stream->segment);
+}
+
 static bool next_segment_frame(struct tide_stream *stream, struct tide_err *err) {
   while (!tide_err_is_set(err) && (stream->segment != NULL || open_segment(stream, err))) {
-    while (stream->frame < tide_segment_frames(stream->segment)) {
+    while (go_to_frame(stream, err)) {
       start_frame(stream, false);
       if (tide_segment_read_since(stream->segment, stream->frame++, &stream->batch, err) != 0) {
         name_damage(stream, err);
@@ -252,6 +299,7 @@ static bool next_segment_frame(struct tide_stream *stream, struct tide_err *err)
       if (tide_err_is_set(err))
         return false;
     }
+    name_damage(stream, err);
     if (stream->segment_last > stream->pos)
       stream->pos = stream->segment_last;
     close_segment(stream);
@@ -284,6 +332,8 @@ static bool next_tail_frame(struct tide_stream *stream, struct tide_err *err) {
   stream->segment_last = 0;
   while (stream->tail_at < shared->ntail && shared->tail[stream->tail_at].partition == stream->partition) {
     const struct tide_tail_entry *entry = &shared->tail[stream->tail_at++];
+    if (!may_be_listed(stream, entry->first_since, entry->last_since))
+      continue;
     sqlite3_stmt *stmt = need(shared, &shared->tail_stmt, tide_tail_prepare, err);
     start_frame(stream, true);
     if (!tide_tail_read(stmt, tide_dataset_names(shared->ds), shared->spec, entry, &stream->batch, err)) {

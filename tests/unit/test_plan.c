@@ -237,8 +237,10 @@ static struct tide_spec *make_spec(void) {
 }
 
 START_TEST(terms_come_back_as_they_were_put) {
-  static const struct tide_plan_constraint constraints[] = {
-      {TIDE_PLAN_SINCE, TIDE_OP_GT}, {1, TIDE_OP_LE}, {TIDE_PLAN_PARTITION, TIDE_OP_EQ}, {TIDE_PLAN_SINCE, TIDE_OP_LT}};
+  static const struct tide_plan_constraint constraints[] = {{TIDE_PLAN_SINCE, TIDE_OP_GT, false},
+                                                            {1, TIDE_OP_LE, false},
+                                                            {TIDE_PLAN_PARTITION, TIDE_OP_EQ, false},
+                                                            {TIDE_PLAN_SINCE, TIDE_OP_LT, false}};
   static const struct tide_val values[] = {INT(10), REAL(2.5), TEXT("a=x"), INT(20)};
   struct tide_err err = {0};
   struct tide_buf idx = {0};
@@ -317,9 +319,9 @@ END_TEST
 
 START_TEST(only_equality_of_a_partition_is_taken) {
   for (int op = TIDE_OP_EQ; op <= TIDE_OP_NOT_NULL; op++) {
-    const struct tide_plan_constraint since = {TIDE_PLAN_SINCE, (enum tide_op)op};
-    const struct tide_plan_constraint partition = {TIDE_PLAN_PARTITION, (enum tide_op)op};
-    const struct tide_plan_constraint other = {TIDE_PLAN_OTHER, (enum tide_op)op};
+    const struct tide_plan_constraint since = {TIDE_PLAN_SINCE, (enum tide_op)op, false};
+    const struct tide_plan_constraint partition = {TIDE_PLAN_PARTITION, (enum tide_op)op, false};
+    const struct tide_plan_constraint other = {TIDE_PLAN_OTHER, (enum tide_op)op, false};
     ck_assert(tide_plan_takes(&since));
     ck_assert(tide_plan_takes(&partition) == (op == TIDE_OP_EQ || op == TIDE_OP_IS));
     ck_assert(!tide_plan_takes(&other));
@@ -328,11 +330,11 @@ START_TEST(only_equality_of_a_partition_is_taken) {
 END_TEST
 
 START_TEST(each_constraint_lowers_the_cost) {
-  static const struct tide_plan_constraint constraints[] = {{1, TIDE_OP_GT},
-                                                            {1, TIDE_OP_EQ},
-                                                            {TIDE_PLAN_PARTITION, TIDE_OP_EQ},
-                                                            {TIDE_PLAN_SINCE, TIDE_OP_GT},
-                                                            {TIDE_PLAN_SINCE, TIDE_OP_EQ}};
+  static const struct tide_plan_constraint constraints[] = {{1, TIDE_OP_GT, false},
+                                                            {1, TIDE_OP_EQ, false},
+                                                            {TIDE_PLAN_PARTITION, TIDE_OP_EQ, false},
+                                                            {TIDE_PLAN_SINCE, TIDE_OP_GT, false},
+                                                            {TIDE_PLAN_SINCE, TIDE_OP_EQ, false}};
   struct tide_plan_cost before = tide_plan_estimate(constraints, 0, 1000000);
   ck_assert_int_eq(before.rows, 1000000);
   for (size_t i = 1; i <= 5; i++) {
