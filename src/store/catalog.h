@@ -70,7 +70,7 @@ struct tide_config {
 void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_config *ret_config, struct tide_err *err);
 
 /* What a handle keeps of the other tables. */
-enum { TIDE_CATALOG_PARTITIONS_COUNTED = 1000 };
+enum { TIDE_CATALOG_PARTITIONS_COUNTED = 100 };
 struct tide_catalog_summary {
   int64_t deleted_max;   /* the highest since in _deleted, 0: none */
   int64_t segments_last; /* the highest since in any segment, 0: none */

@@ -1,6 +1,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/sqlite.h"
 #include "engine/plan.h"
 #include "model/spec_parse.h"
@@ -315,7 +316,59 @@ START_TEST(two_partitions_at_once_are_none) {
 }
 END_TEST
 
+static int64_t *list_of(const int64_t *wanted, size_t count) {
+  struct tide_err err = {0};
+  int64_t *list = tide_alloc(count * sizeof *list, &err);
+  memcpy(list, wanted, count * sizeof *list);
+  return list;
+}
+
+START_TEST(a_list_is_sorted_and_narrows_the_range) {
+  static const int64_t wanted[] = {40, 7, 41, 7, -3, 40};
+  struct tide_err err = {0};
+  struct tide_scan_request request;
+  struct tide_spec *spec = make_spec();
+  const struct tide_val values[] = {SQL_NULL, INT(40)};
+  ck_assert_int_eq(tide_plan_request("LeSm", values, 2, spec, &request, &err), 0);
+  ck_assert(!request.empty && request.npreds == 0);
+  tide_scan_request_list(&request, list_of(wanted, 6), 6);
+  ck_assert_int_eq(request.above, 0);
+  ck_assert_int_eq(request.upto, 40);
+  ck_assert_uint_eq(request.list_size, 4);
+  ck_assert_int_eq(tide_scan_request_next(&request, -10), -3);
+  ck_assert_int_eq(tide_scan_request_next(&request, -3), 7);
+  ck_assert_int_eq(tide_scan_request_next(&request, 6), 7);
+  ck_assert_int_eq(tide_scan_request_next(&request, 7), 40);
+  ck_assert_int_eq(tide_scan_request_next(&request, 41), INT64_MAX);
+  tide_scan_request_list(&request, list_of(wanted, 1), 1); /* a second one narrows nothing */
+  ck_assert_uint_eq(request.list_size, 4);
+  tide_scan_request_clear(&request);
+  tide_scan_request_init(&request);
+  ck_assert_int_eq(tide_scan_request_next(&request, 7), 8);
+  ck_assert_int_eq(tide_scan_request_next(&request, INT64_MAX), INT64_MAX);
+  tide_scan_request_list(&request, NULL, 0);
+  ck_assert(request.empty);
+  tide_scan_request_clear(&request);
+  tide_spec_unref(spec);
+}
+END_TEST
+
 /* ---- choosing ---- */
+
+START_TEST(a_list_may_give_many_rows) {
+  static const struct tide_plan_constraint list = {TIDE_PLAN_SINCE, TIDE_OP_EQ, true};
+  static const struct tide_plan_constraint range = {TIDE_PLAN_SINCE, TIDE_OP_GT, false};
+  struct tide_err err = {0};
+  struct tide_buf idx = {0};
+  const struct tide_plan_cost cost = tide_plan_estimate(&list, 1, 1000000);
+  ck_assert(!cost.unique && cost.rows > 1);
+  ck_assert_double_lt(cost.cost, tide_plan_estimate(&range, 1, 1000000).cost);
+  tide_plan_put_term(&idx, &list, &err);
+  tide_buf_put_u8(&idx, 0, &err);
+  ck_assert_str_eq((const char *)idx.data, "Le");
+  tide_buf_clear(&idx);
+}
+END_TEST
 
 START_TEST(only_equality_of_a_partition_is_taken) {
   for (int op = TIDE_OP_EQ; op <= TIDE_OP_NOT_NULL; op++) {
@@ -360,6 +413,8 @@ int main(void) {
                                 other_strings_are_no_plan,
                                 a_column_that_is_not_there_is_left_to_sqlite,
                                 two_partitions_at_once_are_none,
+                                a_list_is_sorted_and_narrows_the_range,
+                                a_list_may_give_many_rows,
                                 only_equality_of_a_partition_is_taken,
                                 each_constraint_lowers_the_cost,
                                 NULL};

@@ -375,6 +375,80 @@ START_TEST(index_adds_up_each_partition) {
 }
 END_TEST
 
+static void enter(struct tide_tail_index *index, int64_t last_since, int64_t partition) {
+  struct tide_err err = {0};
+  const struct tide_tail_entry entry = {
+      .last_since = last_since, .first_since = last_since - 1, .partition = partition, .rows = 2, .bytes = 10};
+  ck_assert_int_eq(tide_tail_index_add(index, entry, &err), 0);
+}
+
+/* The last sinces of a partition's entries, newest first. */
+static void check_chain(const struct tide_tail_index *index, int64_t partition, const int64_t *expected, size_t count) {
+  const struct tide_tail_entry *entry = tide_tail_index_find(index, partition);
+  for (size_t i = 0; i < count; i++, entry = tide_tail_index_before(index, entry)) {
+    ck_assert_ptr_nonnull(entry);
+    ck_assert_int_eq(entry->last_since, expected[i]);
+    ck_assert_int_eq(entry->partition_rows, 2 * (int64_t)(count - i));
+    ck_assert_int_eq(entry->partition_bytes, 10 * (int64_t)(count - i));
+    ck_assert_uint_eq(entry->partition_batches, count - i);
+  }
+  ck_assert_ptr_null(entry);
+}
+
+START_TEST(index_chains_what_a_partition_has) {
+  struct tide_err err = {0};
+  struct tide_tail_index index = {0};
+  struct tide_tail_gone gone;
+  sqlite3 *db = open_db();
+  for (int64_t i = 1; i <= 8; i++)
+    enter(&index, 10 * i, i % 2);
+  check_chain(&index, 1, (int64_t[]){70, 50, 30, 10}, 4);
+  tide_tail_index_delete_upto(&index, db, names, 1, 35, &gone, &err);
+  ck_assert_int_eq(gone.rows, 4);
+  ck_assert_int_eq(gone.last_since, 30);
+  check_chain(&index, 1, (int64_t[]){70, 50}, 2);
+  check_chain(&index, 0, (int64_t[]){80, 60, 40, 20}, 4);
+  ck_assert_uint_eq(index.count, 6);
+  ck_assert_uint_eq(index.partitions, 2);
+  ck_assert_int_eq(index.rows, 12);
+  tide_tail_index_delete_upto(&index, db, names, 1, 49, &gone, &err);
+  ck_assert_int_eq(gone.rows, 0);
+  tide_tail_index_delete_partition(&index, db, names, 0, &err); /* the newest entry of all among them */
+  ck_assert_int_eq(tide_tail_index_last(&index), 70);
+  ck_assert_uint_eq(index.partitions, 1);
+  ck_assert_ptr_null(tide_tail_index_find(&index, 0));
+  enter(&index, 90, 0);
+  check_chain(&index, 0, (int64_t[]){90}, 1);
+  check_chain(&index, 1, (int64_t[]){70, 50}, 2);
+  assert_ok(err);
+  tide_tail_index_clear(&index);
+  sqlite3_close(db);
+}
+END_TEST
+
+/* The places of entries that went are used again: never more than twice as many as there are. */
+START_TEST(index_does_not_grow_by_what_went) {
+  struct tide_err err = {0};
+  struct tide_tail_index index = {0};
+  sqlite3 *db = open_db();
+  enter(&index, 2, 1);
+  for (int64_t i = 2; i < 3000; i++) {
+    enter(&index, 10 * i, i);
+    if (i >= 12)
+      tide_tail_index_delete_partition(&index, db, names, i - 10, &err);
+  }
+  assert_ok(err);
+  ck_assert_uint_eq(index.count, 11);
+  ck_assert_uint_le(index.places, 64);
+  check_chain(&index, 1, (int64_t[]){2}, 1);
+  check_chain(&index, 2999, (int64_t[]){29990}, 1);
+  ck_assert_uint_eq(tide_tail_index_above(&index, 29990), index.places);
+  ck_assert_int_eq(index.entries[tide_tail_index_above(&index, 29989)].last_since, 29990);
+  tide_tail_index_clear(&index);
+  sqlite3_close(db);
+}
+END_TEST
+
 START_TEST(index_extends_by_what_is_new) {
   struct tide_err err = {0};
   struct tide_tail_index index = {0};
@@ -418,6 +492,8 @@ int main(void) {
                                 hostile_bytes_are_damage,
                                 hostile_columns_of_the_table_are_damage,
                                 index_adds_up_each_partition,
+                                index_chains_what_a_partition_has,
+                                index_does_not_grow_by_what_went,
                                 index_extends_by_what_is_new,
                                 NULL};
   return unit_main("tail", tests);

@@ -1,0 +1,111 @@
+/* Statements kept for use again: as long as somebody holds the pool and no longer, also when the host finalizes what it
+ * finds, and when a rollback releases the pool from within a statement. */
+#include "base/stmt.h"
+#include "base/stmt_pool.h"
+#include "unit.h"
+
+static sqlite3 *db;
+static struct tide_stmt_pool pool;
+static struct tide_err err;
+
+static void begin(void) {
+  pool = (struct tide_stmt_pool){0};
+  err = (struct tide_err){0};
+  ck_assert_int_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
+}
+
+static void end(void) {
+  assert_ok(err);
+  ck_assert_ptr_null(sqlite3_next_stmt(db, NULL));
+  ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
+}
+
+static sqlite3_stmt *take(void) {
+  return tide_stmt_pool_take(&pool, db, &err, "SELECT %d, ?1", 5);
+}
+
+START_TEST(kept_while_it_is_held) {
+  begin();
+  tide_stmt_pool_hold(&pool);
+  tide_stmt_pool_hold(&pool);
+  sqlite3_stmt *stmt = take();
+  sqlite3_bind_int(stmt, 1, 7);
+  ck_assert(tide_stmt_row(stmt, &err));
+  tide_stmt_pool_give(&pool, stmt);
+  tide_stmt_pool_release(&pool);
+  ck_assert_ptr_eq(take(), stmt); /* at rest, and without its binding */
+  ck_assert(tide_stmt_row(stmt, &err));
+  ck_assert_int_eq(sqlite3_column_int(stmt, 0), 5);
+  ck_assert_int_eq(sqlite3_column_type(stmt, 1), SQLITE_NULL);
+  tide_stmt_pool_give(&pool, stmt);
+  tide_stmt_pool_release(&pool);
+  end();
+}
+END_TEST
+
+START_TEST(not_kept_when_nobody_holds_it) {
+  begin();
+  tide_stmt_pool_give(&pool, take());
+  ck_assert_ptr_null(sqlite3_next_stmt(db, NULL));
+  tide_stmt_pool_give(NULL, tide_stmt_pool_take(NULL, db, &err, "SELECT 1"));
+  tide_stmt_pool_give(&pool, NULL);
+  end();
+}
+END_TEST
+
+START_TEST(one_that_is_taken_is_nobody_elses) {
+  begin();
+  tide_stmt_pool_hold(&pool);
+  sqlite3_stmt *one = take();
+  sqlite3_stmt *two = take();
+  ck_assert_ptr_ne(one, two);
+  tide_stmt_pool_give(&pool, one);
+  tide_stmt_pool_give(&pool, two);
+  tide_stmt_pool_release(&pool);
+  end();
+}
+END_TEST
+
+START_TEST(one_that_is_taken_outlives_the_release) {
+  begin();
+  tide_stmt_pool_hold(&pool);
+  sqlite3_stmt *stmt = take();
+  tide_stmt_pool_release(&pool);
+  ck_assert(tide_stmt_row(stmt, &err));
+  tide_stmt_pool_give(&pool, stmt);
+  end();
+}
+END_TEST
+
+START_TEST(host_finalizes_all_it_finds) {
+  begin();
+  tide_stmt_pool_hold(&pool);
+  tide_stmt_pool_give(&pool, take());
+  sqlite3_finalize(sqlite3_next_stmt(db, NULL));
+  tide_stmt_pool_release(&pool);
+  end();
+}
+END_TEST
+
+START_TEST(an_error_gives_none) {
+  begin();
+  tide_stmt_pool_hold(&pool);
+  ck_assert_ptr_null(tide_stmt_pool_take(&pool, db, &err, "SELECT FROM"));
+  ck_assert_int_eq(err.rc, SQLITE_ERROR);
+  ck_assert_ptr_null(take());
+  err = (struct tide_err){0};
+  tide_stmt_pool_release(&pool);
+  end();
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {kept_while_it_is_held,
+                                not_kept_when_nobody_holds_it,
+                                one_that_is_taken_is_nobody_elses,
+                                one_that_is_taken_outlives_the_release,
+                                host_finalizes_all_it_finds,
+                                an_error_gives_none,
+                                NULL};
+  return unit_main("stmt_pool", tests);
+}
