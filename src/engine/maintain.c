@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "engine/caught_up.h"
 #include "store/exportlog.h"
 
 /* ---- sealing: the partitions of the tail, each by itself ---- */
@@ -68,6 +69,8 @@ void tide_maintain(struct tide_dataset *ds, struct tide_maintain_result *result,
     tide_compact(ds, &compact, &result->compacted, err);
   if (!tide_err_is_set(err))
     trim_log(ds, result, err);
+  if (!tide_err_is_set(err))
+    tide_caught_up_note(ds, "tidemark_maintain", err);
   result->more = result->more || result->pruned.more || result->compacted.more;
 }
 

@@ -1,5 +1,5 @@
-/* Housekeeping that a timer calls: seals the tail, prunes, compacts where it pays, trims the export log; a bounded
- * amount of each, so that a call takes seconds however much there is to do. */
+/* Housekeeping that a timer calls: seals the tail, prunes, compacts where it pays, trims the export log, a bounded
+ * amount of each, so that a call takes seconds however much there is to do; and notes which sinks have all there is. */
 #ifndef TIDE_ENGINE_MAINTAIN_H
 #define TIDE_ENGINE_MAINTAIN_H
 

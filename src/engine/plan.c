@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/sqlite.h"
+#include "model/partition.h"
 
 static const char op_letters[] = "eghlmino";
 
@@ -174,6 +175,37 @@ int tide_scan_request_partition(struct tide_scan_request *request, const char *t
   request->partition = tide_copy_text(text, size, err);
   request->partition_size = size;
   return err->rc;
+}
+
+/* The value that a predicate says a column has; NULL when none does. */
+static const struct tide_val *equal_to(const struct tide_scan_request *request, const struct tide_spec *spec,
+                                       size_t column) {
+  const uint8_t type = spec->columns[column].type == TIDE_TYPE_TEXT ? TIDE_VAL_TEXT : TIDE_VAL_INT;
+  for (size_t i = 0; i < request->npreds; i++) {
+    const struct tide_pred *pred = &request->preds[i];
+    if ((size_t)pred->column == column && (pred->op == TIDE_OP_EQ || pred->op == TIDE_OP_IS) &&
+        pred->value.type == type)
+      return &pred->value;
+  }
+  return NULL;
+}
+
+bool tide_scan_request_one_partition(const struct tide_scan_request *request, const struct tide_spec *spec,
+                                     struct tide_buf *ret_text, struct tide_err *err) {
+  struct tide_val values[TIDE_SPEC_PARTITION_MAX];
+  struct tide_err too_long = {0}; /* no partition has that value */
+  if (spec->npartition == 0)
+    return false;
+  for (size_t i = 0; i < spec->npartition; i++) {
+    const struct tide_val *value = equal_to(request, spec, spec->partition[i]);
+    if (value == NULL)
+      return false;
+    values[i] = *value;
+  }
+  tide_partition_encode(spec, values, ret_text, &too_long);
+  if (too_long.rc == SQLITE_NOMEM)
+    tide_err_nomem(err);
+  return !tide_err_is_set(&too_long);
 }
 
 int tide_scan_request_pred(struct tide_scan_request *request, const struct tide_pred *pred, struct tide_err *err) {

@@ -47,36 +47,48 @@ static void sort_partitions(struct tide_scan *scan) {
   scan->npartitions = kept;
 }
 
+static void find_partition(struct tide_scan *scan, const char *text, size_t size, struct tide_err *err) {
+  struct tide_stream_shared *shared = &scan->shared;
+  const int64_t id = tide_catalog_partition_find(shared->ds->conn->db, tide_dataset_names(shared->ds), text, size, err);
+  tide_stream_shared_look(shared, id != 0 ? id : -1, err); /* -1 is no partition */
+  if (id != 0)
+    add_partition(scan, id, err);
+}
+
 /* Those with segments above the range's start, and those in the tail: as many as have new rows, not as many as there
  * are. */
-static void find_partitions(struct tide_scan *scan, struct tide_err *err) {
+static void find_all(struct tide_scan *scan, struct tide_err *err) {
   struct tide_stream_shared *shared = &scan->shared;
-  struct tide_scan_request *request = &shared->request;
-  sqlite3 *db = shared->ds->conn->db;
   const struct tide_names names = tide_dataset_names(shared->ds);
-  if (request->partition != NULL) {
-    const int64_t id = tide_catalog_partition_find(db, names, request->partition, request->partition_size, err);
-    tide_stream_shared_look(shared, id, err);
-    if (id != 0)
-      add_partition(scan, id, err);
-    return;
-  }
-  tide_stream_shared_look(shared, request->partition_id, err);
-  if (request->partition_id != 0) {
-    add_partition(scan, request->partition_id, err);
-    return;
-  }
+  tide_stream_shared_look(shared, 0, err);
   for (size_t i = 0; i < shared->ntail && !tide_err_is_set(err); i++) {
     if (i == 0 || shared->tail[i].partition != shared->tail[i - 1].partition)
       add_partition(scan, shared->tail[i].partition, err);
   }
-  if (request->above < shared->ds->config.sealed_since) {
-    sqlite3_stmt *stmt = tide_catalog_partitions_above(db, names, request->above, err);
+  if (shared->request.above < shared->ds->config.sealed_since) {
+    sqlite3_stmt *stmt = tide_catalog_partitions_above(shared->ds->conn->db, names, shared->request.above, err);
     while (tide_stmt_row(stmt, err))
       add_partition(scan, sqlite3_column_int64(stmt, 0), err);
     tide_stmt_pool_give(names.pool, stmt);
   }
   sort_partitions(scan);
+}
+
+static void find_partitions(struct tide_scan *scan, struct tide_err *err) {
+  struct tide_stream_shared *shared = &scan->shared;
+  const struct tide_scan_request *request = &shared->request;
+  struct tide_buf text = {0};
+  if (request->partition_id != 0) {
+    tide_stream_shared_look(shared, request->partition_id, err);
+    add_partition(scan, request->partition_id, err);
+  } else if (request->partition != NULL) {
+    find_partition(scan, request->partition, request->partition_size, err);
+  } else if (tide_scan_request_one_partition(request, shared->spec, &text, err)) {
+    find_partition(scan, (const char *)text.data, text.len, err);
+  } else if (!tide_err_is_set(err)) {
+    find_all(scan, err);
+  }
+  tide_buf_clear(&text);
 }
 
 /* ---- life ---- */

@@ -244,6 +244,100 @@ START_TEST(an_idle_tick_looks_at_no_partition) {
 }
 END_TEST
 
+static int64_t one_partition_steps(int partitions) {
+  begin_with(partitions);
+  db_exec(db, "SELECT tidemark_flush('logs')");
+  assert_int(db, ROWS_EACH, "SELECT count(body) FROM logs WHERE source = 'p7'");
+  watch(db);
+  spent = (struct cost){0};
+  assert_int(db, ROWS_EACH, "SELECT count(body) FROM logs WHERE source = 'p7'");
+  const int64_t steps = spent.steps;
+  end();
+  scratch_close();
+  return steps;
+}
+
+START_TEST(one_partition_by_its_values) {
+  ck_assert_int_le(one_partition_steps(many()), one_partition_steps(few()) + 20);
+}
+END_TEST
+
+/* Where the values name no partition, the scan is that of all: never one that leaves rows out. */
+START_TEST(values_compare_as_in_a_table) {
+  static const char *const wheres[] = {"a = 5",
+                                       "a = 5 AND b = 'x'",
+                                       "a = '5' AND b = 'x'",
+                                       "a = 5.0 AND b = 'x'",
+                                       "a = 5.5 AND b = 'x'",
+                                       "a = 5 AND b = 7",
+                                       "a = 5 AND b = '7'",
+                                       "a IS NULL AND b = 'x'",
+                                       "a IS 5 AND b IS 'x'",
+                                       "a = NULL AND b = 'x'",
+                                       "a = 5 AND b = 'x' AND a = 6",
+                                       "a = 5 AND b = 'x' COLLATE NOCASE",
+                                       "b = 'x' AND a IN (5, '6', 6.0, NULL)",
+                                       "b = 'X' AND a = 5",
+                                       "b = 'a/b=%2F' AND a = 5",
+                                       "b = '' AND a = 5",
+                                       "b = printf('%.400c', 'x') AND a = 5",
+                                       "b = 'none' AND a = 5"};
+  begin();
+  db_exec(db, "CREATE VIRTUAL TABLE d USING tidemark(a INTEGER, b TEXT, n, partition_by=(b, a));"
+              "CREATE TABLE t(a INTEGER, b TEXT, n)");
+  db_exec(db, "INSERT INTO t SELECT a.value, b.value, row_number() OVER () FROM json_each('[5, 6, null]') a,"
+              " json_each('[\"x\", \"X\", \"7\", \"a/b=%%2F\", \"\", null]') b; INSERT INTO d SELECT * FROM t");
+  for (size_t i = 0; i < sizeof wheres / sizeof *wheres; i++) {
+    const char *expected =
+        db_text(db, "SELECT count(*), group_concat(n) FROM (SELECT n FROM t WHERE %s ORDER BY n)", wheres[i]);
+    ck_assert_str_eq(
+        db_text(db, "SELECT count(*), group_concat(n) FROM (SELECT n FROM d WHERE %s ORDER BY n)", wheres[i]),
+        expected);
+  }
+  end();
+}
+END_TEST
+
+/* A sink in plain SQL has nobody who notes how far it is, but for maintenance. */
+static int64_t idle_lag_steps(int partitions) {
+  begin_with(partitions);
+  db_exec(db, "%s", plain_sink);
+  commit_lag(partitions);
+  db_exec(db, "SELECT tidemark_flush('logs'), tidemark_maintain('logs')");
+  assert_int(db, partitions * ROWS_EACH, "SELECT caught_up FROM tidemark_sink_state WHERE sink = 'plain'");
+  append_all(partitions, 1, 3);
+  assert_int(db, 3, "SELECT total(rows) FROM tidemark_lag WHERE rows > 0");
+  watch(db);
+  spent = (struct cost){0};
+  assert_int(db, 3, "SELECT total(rows) FROM tidemark_lag WHERE rows > 0");
+  const int64_t steps = spent.steps;
+  end();
+  scratch_close();
+  return steps;
+}
+
+START_TEST(plain_sink_looks_at_what_is_new) {
+  ck_assert_int_le(idle_lag_steps(many()), idle_lag_steps(few()) + 20);
+}
+END_TEST
+
+START_TEST(a_sink_that_is_behind_is_not_noted) {
+  begin_with(3);
+  db_exec(db, "%s", plain_sink);
+  commit_lag(3);
+  db_exec(db, "INSERT INTO logs VALUES ('p1', 'new')");
+  db_exec(db, "SELECT tidemark_maintain('logs')");
+  assert_int(db, 0, "SELECT caught_up FROM tidemark_sink_state WHERE sink = 'plain'");
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset, start) VALUES ('late', 'logs', 'latest')");
+  db_exec(db, "SELECT tidemark_maintain('logs')");
+  assert_int(db, 16, "SELECT caught_up FROM tidemark_sink_state WHERE sink = 'late'");
+  const int64_t changes = db_int(db, "SELECT total_changes()");
+  db_exec(db, "SELECT tidemark_maintain('logs')");
+  assert_int(db, changes, "SELECT total_changes()");
+  end();
+}
+END_TEST
+
 /* ---- memory ---- */
 
 static int64_t highest_memory(void) {
@@ -278,6 +372,10 @@ int main(void) {
                                 plain_sink_reads_and_commits,
                                 compiled_once,
                                 an_idle_tick_looks_at_no_partition,
+                                one_partition_by_its_values,
+                                values_compare_as_in_a_table,
+                                plain_sink_looks_at_what_is_new,
+                                a_sink_that_is_behind_is_not_noted,
                                 memory_is_that_of_a_list_of_partitions,
                                 NULL};
   return unit_main("many", tests);
