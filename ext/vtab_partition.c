@@ -117,10 +117,13 @@ static bool may_be_stale(const struct partition_vtab *vtab) {
 
 static struct tide_dataset *partition_find(struct tide_vtab_rows *rows, bool write, struct tide_err *err) {
   struct partition_vtab *vtab = vtab_of(&rows->base);
-  /* The statement has locked its own schema only. First of all, for who has read does not wait for a lock; and by an
-   * ordinary table, for in xBegin SQLite's list of virtual tables in the transaction has room for this one alone. */
-  if (write && vtab->foreign && sqlite3_txn_state(vtab->conn->db, vtab->schema) != SQLITE_TXN_WRITE)
-    tide_sinks_lock(vtab->conn->db, vtab->schema, err);
+  /* The statement has its own schema only. First of all, for who has read does not wait for a lock; and by an ordinary
+   * table, for in xBegin SQLite's list of virtual tables in the transaction has room for this one alone. */
+  if (write && vtab->foreign &&
+      (!rows->enlisted || sqlite3_txn_state(vtab->conn->db, vtab->schema) != SQLITE_TXN_WRITE)) {
+    tide_sinks_enlist(vtab->conn->db, vtab->schema, err);
+    rows->enlisted = !tide_err_is_set(err);
+  }
   if (may_be_stale(vtab) && !tide_err_is_set(err))
     take_up(vtab, err);
   return tide_err_is_set(err) ? NULL : rows->ds;

@@ -348,6 +348,7 @@ int tide_vtab_rows_rollback(sqlite3_vtab *base) {
 int tide_vtab_rows_savepoint(sqlite3_vtab *base, int number) {
   (void)number;
   struct tide_err err = {0};
+  vtab_of(base)->enlisted = false;
   tide_txn_flush(vtab_of(base)->ds, &err);
   return tide_glue_vtab_error(base, &err);
 }

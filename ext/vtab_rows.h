@@ -31,6 +31,8 @@ struct tide_vtab_rows {
   struct tide_dataset *ds; /* NULL: none was found yet */
   struct tide_spec *spec;  /* as declared to SQLite by this instance; NULL: no dataset's, and find fails */
   bool utf16;
+  bool enlisted; /* the statement that writes has the dataset's schema too, by tide_sinks_enlist; no statement of a
+                    transaction that can be rolled back by itself begins without xSavepoint, which makes it false */
   const struct tide_vtab_fixed *fixed; /* NULL: all partitions */
 };
 

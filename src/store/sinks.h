@@ -40,9 +40,10 @@ void tide_sinks_adopt(sqlite3 *db, struct tide_names names, struct tide_err *err
 /* The highest since that they know to have left: 0 for none. */
 int64_t tide_sinks_last_since(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
-/* Takes the schema's write lock for the transaction that is open, or that the running statement has. Nothing where there
- * are no such tables. */
-void tide_sinks_lock(sqlite3 *db, const char *schema, struct tide_err *err);
+/* For a statement of another schema's table that is about to write here: takes the schema's write lock for its
+ * transaction, and has SQLite take back what it writes here too when it fails midway. Nothing where there are no such
+ * tables. */
+void tide_sinks_enlist(sqlite3 *db, const char *schema, struct tide_err *err);
 
 /* Takes out the dataset with its sinks, batches and log rows; makes what was lost of them first, for their triggers
  * name each other. */

@@ -303,6 +303,36 @@ START_TEST(a_temp_table_waits_for_the_datasets_lock) {
 }
 END_TEST
 
+/* What a statement has in the dataset's file when it fails goes with it, though the statement is of the TEMP schema:
+ * sealed rows (16 are a segment), deletions and the values of unique=. */
+START_TEST(a_temp_table_takes_back_what_a_failed_statement_wrote) {
+  sqlite3 *other = NULL;
+  sqlite3 *db = open_temp(&other);
+  db_exec(db, "CREATE VIRTUAL TABLE marks USING tidemark(source TEXT, n INTEGER NOT NULL, partition_by=source,"
+              " unique=n, segment_rows=16);"
+              "CREATE VIRTUAL TABLE temp.mark USING tidemark_partition(main.marks, source='mine');"
+              "BEGIN; INSERT INTO mark(n) VALUES(0), (1); INSERT INTO marks VALUES('other', 2)");
+  for (int i = 0; i < 2; i++) {
+    db_refuses(db, SQLITE_CONSTRAINT, "UNIQUE constraint failed: marks.n", "INSERT INTO mark(n) VALUES(3), (0)");
+    db_refuses(db, SQLITE_CONSTRAINT, "NOT NULL constraint failed: mark.n",
+               "INSERT INTO mark(n) WITH RECURSIVE r(i) AS (SELECT 10 UNION ALL SELECT i + 1 FROM r WHERE i < 50)"
+               " SELECT nullif(i, 50) FROM r");
+    assert_text(db, "0|1 1|2 2|3", "SELECT n, since FROM marks ORDER BY since");
+    db_exec(db, "SAVEPOINT s");
+  }
+  db_exec(db, "INSERT INTO mark(n) VALUES(4), (5); ROLLBACK TO s; INSERT INTO mark(n) VALUES(5), (6); COMMIT;"
+              "INSERT INTO tidemark_sink(sink, dataset) VALUES('s', 'marks'); SELECT tidemark_claim('s', 'marks')");
+  db_exec(db, "INSERT INTO mark(n) VALUES(7); BEGIN");
+  db_refuses(db, SQLITE_CONSTRAINT, "is in open batch", "DELETE FROM mark WHERE n <> 1 AND since <> 1 OR n = 0");
+  assert_text(db, "0 1 2 5 6 7", "SELECT n FROM marks ORDER BY since");
+  db_exec(db, "COMMIT");
+  assert_text(other, "0 1 2 5 6 7", "SELECT n FROM marks ORDER BY since");
+  assert_text(other, "ok", "SELECT tidemark_check('marks')");
+  db_close(other);
+  db_close(db);
+}
+END_TEST
+
 /* SQLite keeps its list of virtual tables in the transaction in steps of five. */
 START_TEST(many_temp_tables_share_a_transaction) {
   sqlite3 *other = NULL;
@@ -375,6 +405,7 @@ int main(void) {
                                 triggers_may_write_where_the_schema_is_not_trusted,
                                 a_temp_table_writes_under_the_datasets_lock,
                                 a_temp_table_waits_for_the_datasets_lock,
+                                a_temp_table_takes_back_what_a_failed_statement_wrote,
                                 many_temp_tables_share_a_transaction,
                                 a_temp_table_sees_what_others_commit_and_make_anew,
                                 a_temp_table_follows_the_name_of_its_schema,
