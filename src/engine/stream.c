@@ -82,6 +82,8 @@ int tide_stream_init(struct tide_stream *stream, struct tide_stream_shared *shar
 static void close_segment(struct tide_stream *stream) {
   tide_segment_close(stream->segment);
   stream->segment = NULL;
+  tide_spec_unref(stream->segment_spec);
+  stream->segment_spec = NULL;
 }
 
 void tide_stream_clear(struct tide_stream *stream) {
@@ -234,6 +236,12 @@ static bool row_is_plausible(const struct tide_segment *segment, const struct ti
          (int64_t)tide_segment_rows(segment) == row->rows;
 }
 
+/* A column may have been added since the scan began, and the rows it has still to read sealed with it: the segment is
+ * opened with all columns, of which the scan reads its own. One that was rolled back is in the scan's spec only. */
+static struct tide_spec *spec_of_segments(const struct tide_stream_shared *shared) {
+  return shared->ds->spec->ncolumns > shared->spec->ncolumns ? shared->ds->spec : shared->spec;
+}
+
 /* Opens the next segment above pos that may have rows for us. false when there is none. */
 static bool open_segment(struct tide_stream *stream, struct tide_err *err) {
   struct tide_stream_shared *shared = stream->shared;
@@ -257,8 +265,9 @@ static bool open_segment(struct tide_stream *stream, struct tide_err *err) {
     stream->reader.db = shared->ds->conn->db;
     stream->reader.names = tide_dataset_names(shared->ds);
     stream->reader.first_chunk = row.chunk;
-    stream->segment =
-        tide_segment_open(shared->spec, row.meta, row.meta_size, tide_chunk_reader_source(&stream->reader), err);
+    stream->segment_spec = tide_spec_ref(spec_of_segments(shared));
+    stream->segment = tide_segment_open(stream->segment_spec, row.meta, row.meta_size,
+                                        tide_chunk_reader_source(&stream->reader), err);
     if (stream->segment != NULL && !row_is_plausible(stream->segment, &row))
       tide_err_set(err, SQLITE_CORRUPT_VTAB, "its description does not fit its row");
     found = stream->segment != NULL && !tide_err_is_set(err) && zones_may_match(stream) &&

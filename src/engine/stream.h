@@ -37,6 +37,7 @@ struct tide_stream {
   bool in_tail;
   size_t tail_at;
   struct tide_segment *segment; /* open, frames from `frame` on are still to be read */
+  struct tide_spec *segment_spec;
   size_t frame;
   int64_t segment_last; /* of the frame at hand; 0: from the tail */
   bool segment_deletes;

@@ -200,6 +200,27 @@ START_TEST(what_is_refused) {
 }
 END_TEST
 
+/* Rows that a scan has still to read may be sealed with a column that it does not know. */
+START_TEST(a_reader_goes_on_when_its_rows_are_sealed) {
+  sqlite3_stmt *stmt = NULL;
+  begin();
+  append("a", 2);
+  append("b", 2);
+  ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT since, body FROM logs", -1, &stmt, NULL), SQLITE_OK);
+  ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+  add_to(db, "x");
+  db_exec(db, "INSERT INTO logs(source, x) VALUES ('a', 'new'); SELECT tidemark_flush('logs')");
+  for (int since = 2; since <= 4; since++) {
+    ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+    ck_assert_int_eq(sqlite3_column_int(stmt, 0), since);
+    ck_assert_int_eq(sqlite3_column_type(stmt, 1), SQLITE_TEXT);
+  }
+  ck_assert_int_eq(sqlite3_step(stmt), SQLITE_DONE);
+  sqlite3_finalize(stmt);
+  end();
+}
+END_TEST
+
 START_TEST(the_same_column_again_is_nothing) {
   begin();
   add_to(db, "\"a b\" INTEGER NOT NULL DEFAULT 0");
@@ -302,6 +323,7 @@ int main(void) {
                                 a_rollback_takes_it_back,
                                 a_rollback_is_not_hidden_by_changes_of_others,
                                 what_is_refused,
+                                a_reader_goes_on_when_its_rows_are_sealed,
                                 the_same_column_again_is_nothing,
                                 as_many_columns_as_the_host_takes,
                                 works_in_any_host,
