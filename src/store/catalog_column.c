@@ -91,6 +91,15 @@ static void read_default(sqlite3_stmt *stmt, int at, struct tide_column *column,
     tide_column_set_default(column, &value, err);
 }
 
+/* Names that SQLite would refuse to declare: a table that it does not connect is one that it does not drop. */
+static bool name_is_free(const struct tide_spec *spec, const char *name) {
+  for (int i = 0; i < TIDE_HIDDEN_COLUMNS; i++) {
+    if (sqlite3_stricmp(name, tide_spec_hidden_name(i)) == 0)
+      return false;
+  }
+  return tide_spec_find(spec, name, strlen(name)) < 0;
+}
+
 static void read_column(sqlite3_stmt *stmt, struct tide_spec *spec, size_t *cap, const char *dataset,
                         struct tide_err *err) {
   void *columns = spec->columns;
@@ -103,6 +112,11 @@ static void read_column(sqlite3_stmt *stmt, struct tide_spec *spec, size_t *cap,
   if (name == NULL || type == NULL || !tide_spec_type_of(type, strlen(type), &column.type)) {
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column row %d is not a column", dataset, dataset,
                  (int)spec->ncolumns);
+    return;
+  }
+  if (!name_is_free(spec, name)) {
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column row %d has the name of another column, \"%w\"",
+                 dataset, dataset, (int)spec->ncolumns, name);
     return;
   }
   column.not_null = sqlite3_column_int(stmt, 2) != 0;

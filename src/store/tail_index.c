@@ -94,9 +94,10 @@ int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry en
 
 /* ---- from the table ---- */
 
+/* A row takes more than a byte, and with that sums of them have room. */
 static void check_entry(const struct tide_tail_entry *entry, struct tide_names names, struct tide_err *err) {
-  if (entry->first_since < 1 || entry->last_since < entry->first_since || entry->rows < 1 || entry->bytes < 0 ||
-      entry->rows - 1 > entry->last_since - entry->first_since)
+  if (entry->first_since < 1 || entry->last_since < entry->first_since || entry->rows < 1 ||
+      entry->rows > entry->bytes || entry->rows - 1 > entry->last_since - entry->first_since)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld contradicts itself", names.dataset,
                  names.dataset, (long long)entry->last_since);
 }

@@ -80,6 +80,41 @@ START_TEST(partition_row_that_cannot_be) {
 }
 END_TEST
 
+START_TEST(tail_row_that_cannot_be) {
+  static const char *const changes[] = {"rows = 0",
+                                        "rows = 3",
+                                        "first_since = 0",
+                                        "first_since = 11",
+                                        "last_since = 9223372036854775806, rows = 9223372036854775797",
+                                        "last_since = 1009, rows = 1000"};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    begin();
+    db_exec(db, "INSERT INTO logs VALUES ('b', '9'), ('b', '10'); UPDATE logs_tail SET %s", changes[i]);
+    db_close(db);
+    db = db_open(scratch_path("db"), NULL); /* one that has not read it before */
+    db_refuses(db, SQLITE_CORRUPT, "contradicts itself", "SELECT body FROM logs");
+    db_refuses(db, SQLITE_CORRUPT, "contradicts itself", "INSERT INTO logs VALUES ('b', 'x')");
+    end();
+  }
+}
+END_TEST
+
+/* Names that SQLite cannot declare: it would not connect the table, and so never drop it. */
+START_TEST(column_names_that_cannot_be) {
+  static const char *const names[] = {"BODY", "since"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    begin();
+    db_exec(db, "UPDATE logs_column SET name = '%s' WHERE ordinal = 0", names[i]);
+    db_close(db);
+    db = db_open(scratch_path("db"), NULL);
+    db_refuses(db, SQLITE_CORRUPT, "has the name of another column", "SELECT body FROM logs");
+    db_exec(db, "DROP TABLE logs");
+    assert_int(db, 0, "SELECT count(*) FROM sqlite_schema WHERE name LIKE 'logs%%'");
+    end();
+  }
+}
+END_TEST
+
 START_TEST(sums_that_cannot_be) {
   begin();
   db_exec(db, "BEGIN; UPDATE logs_partition SET written = 4611686018427387904");
@@ -139,6 +174,8 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {segment_row_that_cannot_be,
                                 partition_row_that_cannot_be,
+                                tail_row_that_cannot_be,
+                                column_names_that_cannot_be,
                                 sums_that_cannot_be,
                                 estimate_of_bytes_stops_at_the_highest_number,
                                 config_that_cannot_be,
