@@ -92,9 +92,11 @@ int tide_vtab_rows_connect_error(char **ret_message, const struct tide_err *err)
 int tide_vtab_rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
   struct tide_err err = {0};
   struct tide_vtab_rows *vtab = vtab_of(base);
-  if (vtab->spec == NULL && vtab->find(vtab, false, &err) == NULL && (err.rc & 0xff) == SQLITE_CORRUPT)
+  if (vtab->spec == NULL && vtab->find(vtab, false, &err) == NULL &&
+      ((err.rc & 0xff) == SQLITE_CORRUPT || err.rc == SQLITE_SCHEMA))
     return SQLITE_OK; /* without a plan: opening it says what is wrong, with the code, which a statement that is not even
-                         prepared cannot give */
+                         prepared cannot give. SQLITE_SCHEMA: SQLite does not read the schema anew amid planning, but
+                         before the first step, and then connects and plans again */
   if (!tide_err_is_set(&err))
     tide_best_index(vtab->spec, vtab->utf16, vtab->fixed != NULL ? 1 : vtab->ds->npartitions, info, &err);
   return tide_glue_vtab_error(base, &err);

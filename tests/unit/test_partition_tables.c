@@ -164,6 +164,28 @@ START_TEST(a_new_dataset_of_the_name_is_taken_up) {
 }
 END_TEST
 
+/* The first statement after that may read: what it was planned with is a schema without the dataset. */
+START_TEST(a_new_dataset_of_the_name_is_read_at_once) {
+  sqlite3 *db = open_logs();
+  sqlite3 *other = db_open(scratch_path("a.db"), NULL);
+  db_exec(db, "DROP TABLE logs");
+  refuse_all(other, SQLITE_ERROR, "partition table web: its dataset logs is gone");
+  db_exec(db, "CREATE TABLE bystander(x)");
+  db_refuses(other, SQLITE_ERROR, "partition table web: its dataset logs is gone", "SELECT * FROM web");
+  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, x, partition_by=source);"
+              "INSERT INTO web(x) VALUES(5), (6), (7)");
+  assert_text(other, "web|5 web|6 web|7", "SELECT * FROM web ORDER BY since");
+  db_exec(db, "DROP TABLE logs");
+  db_refuses(other, SQLITE_ERROR, "its dataset logs is gone", "SELECT * FROM web");
+  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, y, partition_by=source);"
+              "INSERT INTO web(y) VALUES(8), (9)");
+  db_exec(other, "DELETE FROM web WHERE since = 1 AND y = 8");
+  assert_text(db, "web|9", "SELECT * FROM web");
+  db_close(other);
+  db_close(db);
+}
+END_TEST
+
 START_TEST(a_value_that_the_new_column_refuses_is_named) {
   sqlite3 *db = open_logs();
   db_exec(db, "DROP TABLE logs; CREATE VIRTUAL TABLE logs USING tidemark(source INTEGER, partition_by=source)");
@@ -397,6 +419,7 @@ int main(void) {
                                 a_dataset_under_a_cursor_is_not_dropped,
                                 a_table_whose_dataset_is_gone_says_so_and_can_be_dropped,
                                 a_new_dataset_of_the_name_is_taken_up,
+                                a_new_dataset_of_the_name_is_read_at_once,
                                 a_value_that_the_new_column_refuses_is_named,
                                 a_rename_names_the_partition_tables,
                                 functions_and_sinks_are_told_whose_it_is,
