@@ -61,7 +61,7 @@ static bool take_partition(struct tide_pruning *pruning, const struct tide_prune
 }
 
 /* Takes away what may go of the first of the list, in one transaction. Gives how many are done. An error undoes them
- * all, and then it gives the number of the one that failed. */
+ * all, and then it gives the number of the one that failed: the last, when it was the commit. */
 static size_t take_some(struct tide_pruning *pruning, struct due *due, size_t count, struct tide_err *err) {
   struct tide_work work;
   const struct tide_prune_result before = *pruning->result;
@@ -75,8 +75,10 @@ static size_t take_some(struct tide_pruning *pruning, struct due *due, size_t co
     due[done].took = due[done].took || pruning->took;
     done += !undone && !tide_err_is_set(err);
   }
+  const bool taken = !tide_err_is_set(err);
   tide_work_end(&work, err);
   if (tide_err_is_set(err)) {
+    done -= taken && done > 0;
     *pruning->result = before; /* a piece does not change the lists */
     for (size_t i = 0; i < count; i++)
       due[i].took = i == 0 && took_before;

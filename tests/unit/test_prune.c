@@ -459,6 +459,46 @@ START_TEST(read_only_database) {
 }
 END_TEST
 
+/* The file's last pages move at a commit that frees others: say that they are roots, which cannot be. */
+static void damage_last_pages(const char *path) {
+  enum { PAGE = 4096, ENTRY = 5, ROOT = 1 }; /* the second page has an entry for each one behind it */
+  FILE *file = fopen(path, "r+b");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_int_eq(fseek(file, 0, SEEK_END), 0);
+  const long pages = ftell(file) / PAGE;
+  for (long page = pages - 2; page <= pages; page++) {
+    ck_assert_int_eq(fseek(file, PAGE + ENTRY * (page - 3), SEEK_SET), 0);
+    ck_assert_int_eq(fputc(ROOT, file), ROOT);
+  }
+  ck_assert_int_eq(fclose(file), 0);
+}
+
+/* It is no partition's damage, and each is tried by itself once. */
+START_TEST(a_commit_that_finds_damage_ends_the_call) {
+  for (int partitions = 1; partitions <= 3; partitions++) {
+    scratch_open();
+    db = db_open(scratch_path("db"), NULL);
+    db_exec(db, "PRAGMA page_size = 4096; PRAGMA auto_vacuum = FULL;"
+                "CREATE VIRTUAL TABLE logs USING tidemark(p INTEGER, body, partition_by=p, retention_rows=1);"
+                "CREATE TABLE last(x)");
+    for (int i = 0; i < 3; i++)
+      db_exec(db,
+              "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100)"
+              " INSERT INTO logs SELECT n %% %d, randomblob(100) FROM c; SELECT tidemark_flush('logs')",
+              partitions);
+    db_exec(db, "INSERT INTO last VALUES(randomblob(20000))");
+    db_close(db);
+    damage_last_pages(scratch_path("db"));
+    db = db_open(scratch_path("db"), NULL);
+    assert_int(db, 10 * partitions,
+               "WITH result(json) AS MATERIALIZED (SELECT tidemark_prune('logs'))"
+               " SELECT (json ->> 'rows') + 10 * (json ->> 'failed') FROM result");
+    assert_int(db, 300, "SELECT count(*) FROM logs");
+    db_close(db);
+  }
+}
+END_TEST
+
 START_TEST(bad_arguments) {
   begin_with_40();
   limit("retention_rows", "5");
@@ -495,6 +535,7 @@ int main(void) {
                                 name_in_other_letters_finds_the_sinks_that_hold,
                                 utf16,
                                 read_only_database,
+                                a_commit_that_finds_damage_ends_the_call,
                                 bad_arguments,
                                 NULL};
   return unit_main("prune", tests);
