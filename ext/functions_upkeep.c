@@ -171,10 +171,12 @@ struct maintain_call {
   int64_t datasets;
 };
 
-/* A dataset that is damaged as a whole does not keep the others waiting: its error is in the answer, from `at` on. */
-static void put_damaged(struct tide_buf *json, size_t at, const char *name, struct tide_err *err) {
+/* A dataset that is damaged as a whole, or whose file is read-only, does not keep the others waiting: its error is in the
+ * answer, from `at` on. */
+static void put_left_alone(struct tide_buf *json, size_t at, const char *name, struct tide_err *err) {
   struct tide_err none = {0};
-  if ((err->rc & 0xff) != SQLITE_CORRUPT)
+  const int code = err->rc & 0xff;
+  if (code != SQLITE_CORRUPT && code != SQLITE_READONLY)
     return;
   json->len = at;
   tide_buf_put_u8(json, '{', &none);
@@ -196,7 +198,7 @@ static void maintain_schema(void *data, const char *schema, struct tide_err *err
     struct tide_dataset *ds = tide_dataset_acquire(call->conn, schema, name, err);
     if (ds != NULL)
       maintain_dataset(ds, call->json, err);
-    put_damaged(call->json, at, name, err);
+    put_left_alone(call->json, at, name, err);
     tide_dataset_release(ds);
     char *next = tide_sinks_next_dataset(call->conn->db, schema, name, err);
     tide_free(name);

@@ -92,9 +92,10 @@ static void take_up(struct partition_vtab *vtab, struct tide_err *err) {
   if (ds == NULL)
     return;
   if (rows->spec == NULL || !tide_spec_equal(rows->spec, ds->spec)) {
-    tide_err_set(err, SQLITE_ERROR,
-                 "%s %s: dataset %s has other columns than when this connection first saw the table: open the "
-                 "database anew, or drop and create the table",
+    /* SQLite compiles a statement that says so again, with the table connected anew if it has seen why */
+    tide_err_set(err, SQLITE_SCHEMA,
+                 "%s %s: dataset %s has other columns than when this connection first saw the table: run the statement "
+                 "again, or drop and create the table",
                  noun, rows->name, ds->name);
     tide_vtab_fixed_clear(&fixed);
     tide_dataset_release(ds);
@@ -171,6 +172,12 @@ static void check_new(const struct partition_vtab *vtab, const char *schema, str
     tide_err_set(err, SQLITE_ERROR,
                  "%s %s: its dataset must be in its own schema %s, not %s: only a TEMP table may name another", noun,
                  vtab->rows.name, schema, words->schema);
+  if (!tide_err_is_set(err) && vtab->foreign && sqlite3_txn_state(vtab->conn->db, vtab->schema) >= 0 &&
+      !tide_partition_tables_schema_is_known(vtab->conn->db, vtab->schema, err))
+    tide_err_set(
+        err, SQLITE_ERROR,
+        "%s %s: another connection has changed schema %s: read from its dataset %s once, then create the table", noun,
+        vtab->rows.name, vtab->schema, words->dataset);
   char *name = tide_err_is_set(err) ? NULL : find_name(vtab, err);
   if (name == NULL)
     tide_err_set(err, SQLITE_ERROR, "%s %s: no such dataset in schema %s: %s%s", noun, vtab->rows.name, vtab->schema,

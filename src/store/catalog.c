@@ -207,8 +207,10 @@ void tide_catalog_store_option(sqlite3 *db, struct tide_names names, struct tide
                  names.dataset, (long long)*tide_options_at(&config->options, facts), facts->name);
 }
 
+/* A CAST to BLOB gives text's bytes as the databases have them. PRAGMA encoding would look at main, and find its schema
+ * changed by others perhaps, on which SQLite forgets the schema of temp: with a table there that is being created. */
 bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err) {
-  return tide_stmt_int(db, 0, err, "SELECT encoding <> 'UTF-8' FROM pragma_encoding") != 0;
+  return tide_stmt_int(db, 1, err, "SELECT length(CAST('a' AS BLOB))") != 1;
 }
 
 /* ---- the connection's transaction ---- */

@@ -1,5 +1,7 @@
 #include "store/partition_tables.h"
 
+#include <string.h>
+
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/stmt.h"
@@ -103,4 +105,19 @@ void tide_partition_tables_reconnect(sqlite3 *db, struct tide_names names, struc
     tide_stmt_exec(db, err, "PRAGMA \"%w\".schema_version = %d", names.schema, (int)(uint32_t)(version + 1));
   }
   tide_buf_clear(&list.names);
+}
+
+/* A statement's first opcode on a file has the version of the schema that it was compiled for; EXPLAIN tells it without
+ * a look at the file, and PRAGMA schema_version what the file has, without a check. */
+bool tide_partition_tables_schema_is_known(sqlite3 *db, const char *schema, struct tide_err *err) {
+  enum { EXPLAIN_OPCODE = 1, EXPLAIN_P3 = 4 };
+  int64_t known = -1;
+  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "EXPLAIN SELECT 1 FROM \"%w\".sqlite_schema", schema);
+  while (known < 0 && tide_stmt_row(stmt, err)) {
+    const char *opcode = tide_stmt_text(stmt, EXPLAIN_OPCODE, NULL, err);
+    if (opcode != NULL && strcmp(opcode, "Transaction") == 0)
+      known = sqlite3_column_int64(stmt, EXPLAIN_P3);
+  }
+  sqlite3_finalize(stmt);
+  return tide_stmt_int(db, 0, err, "PRAGMA \"%w\".schema_version", schema) == known;
 }

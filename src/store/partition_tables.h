@@ -20,4 +20,8 @@ char *tide_partition_tables_dataset(sqlite3 *db, const char *schema, const char 
  * that it has were declared by what was there before. */
 void tide_partition_tables_reconnect(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
+/* Whether the connection knows a schema as its file has it: false when another connection has changed it since. What
+ * reads it then has SQLite forget the schema of temp as well, and with that a table there that is being created. */
+bool tide_partition_tables_schema_is_known(sqlite3 *db, const char *schema, struct tide_err *err);
+
 #endif

@@ -160,6 +160,30 @@ START_TEST(a_cursor_of_the_connection_locks_it_out) {
 }
 END_TEST
 
+START_TEST(a_file_that_is_read_only_does_not_keep_others_waiting) {
+  sqlite3 *all = NULL;
+  start();
+  append_many(3, 10);
+  for (int i = 0; i < 2; i++) {
+    sqlite3 *one = db_open(scratch_path(i == 0 ? "fixed" : "free"), "shim");
+    db_exec(one, "CREATE VIRTUAL TABLE logs USING tidemark(x); INSERT INTO logs VALUES (1)");
+    db_close(one);
+  }
+  ck_assert_int_eq(sqlite3_open_v2(scratch_path("db"), &all, SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, "shim"),
+                   SQLITE_OK);
+  ck_assert_int_eq(sqlite3_tidemark_init(all, NULL, NULL), SQLITE_OK);
+  db_exec(all, "ATTACH 'file:%s?mode=ro' AS fixed; ATTACH '%s' AS free", scratch_path("fixed"), scratch_path("free"));
+  assert_text(all, "- schema fixed cannot be written: its file was opened read-only -",
+              "SELECT value ->> 'error' FROM json_each(tidemark_maintain() -> 'datasets')");
+  assert_text(all, "0|1|0",
+              "SELECT (SELECT tail_rows FROM main.tidemark_dataset), (SELECT tail_rows FROM fixed.tidemark_dataset),"
+              " (SELECT tail_rows FROM free.tidemark_dataset)");
+  db_refuses(all, SQLITE_READONLY, "schema fixed cannot be written", "SELECT tidemark_maintain('fixed.logs')");
+  db_close(all);
+  end();
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {one_call_seals_prunes_compacts_and_trims,
                                 with_nothing_to_do_it_writes_nothing,
@@ -170,6 +194,7 @@ int main(void) {
                                 it_follows_the_transaction_that_is_open,
                                 one_damaged_partition_does_not_stop_the_others,
                                 a_cursor_of_the_connection_locks_it_out,
+                                a_file_that_is_read_only_does_not_keep_others_waiting,
                                 NULL};
   return unit_main("maintain", tests);
 }

@@ -186,6 +186,45 @@ START_TEST(a_new_dataset_of_the_name_is_read_at_once) {
 }
 END_TEST
 
+START_TEST(a_temp_table_has_columns_that_others_add) {
+  sqlite3 *db = open_logs();
+  sqlite3 *other = db_open(scratch_path("a.db"), NULL);
+  db_exec(other, "CREATE VIRTUAL TABLE temp.mine USING tidemark_partition(main.logs, source='mine');"
+                 "INSERT INTO mine DEFAULT VALUES");
+  db_exec(db, "SELECT tidemark_add_column('logs', 'first DEFAULT 1')");
+  db_exec(other, "INSERT INTO mine(source) VALUES('mine')");
+  db_exec(db, "SELECT tidemark_add_column('logs', 'second DEFAULT 2')");
+  assert_text(other, "1|2 -|2", "SELECT first, second FROM mine");
+  db_exec(db, "SELECT tidemark_add_column('logs', 'third')");
+  db_exec(other, "INSERT INTO mine(third) VALUES(3)");
+  db_exec(db, "SELECT tidemark_add_column('logs', 'fourth')");
+  db_exec(other, "DELETE FROM mine WHERE third IS NULL");
+  assert_text(other, "-|-|3|-", "SELECT first, second, third, fourth FROM mine");
+  db_close(other);
+  db_close(db);
+}
+END_TEST
+
+/* SQLite forgets the schema of temp, and a table there amid its creation, when it finds another schema changed. */
+START_TEST(a_table_in_temp_is_made_while_others_change_main) {
+  sqlite3 *db = open_logs();
+  sqlite3 *other = db_open(scratch_path("a.db"), NULL);
+  assert_int(other, db_int(db, "SELECT count(*) FROM logs"), "SELECT count(*) FROM logs");
+  db_exec(db, "CREATE TABLE t1(x)");
+  db_exec(other, "CREATE VIRTUAL TABLE temp.scratch USING tidemark(x); INSERT INTO scratch VALUES(1)");
+  db_exec(db, "CREATE TABLE t2(x)");
+  db_refuses(other, SQLITE_ERROR,
+             "partition table mine: another connection has changed schema main: read from its dataset logs once",
+             "CREATE VIRTUAL TABLE temp.mine USING tidemark_partition(main.logs, source='mine')");
+  db_exec(other, "SELECT count(*) FROM logs;"
+                 "CREATE VIRTUAL TABLE temp.mine USING tidemark_partition(main.logs, source='mine')");
+  assert_int(other, 1, "SELECT x FROM scratch");
+  assert_int(other, 0, "SELECT count(*) FROM mine");
+  db_close(other);
+  db_close(db);
+}
+END_TEST
+
 START_TEST(a_value_that_the_new_column_refuses_is_named) {
   sqlite3 *db = open_logs();
   db_exec(db, "DROP TABLE logs; CREATE VIRTUAL TABLE logs USING tidemark(source INTEGER, partition_by=source)");
@@ -420,6 +459,8 @@ int main(void) {
                                 a_table_whose_dataset_is_gone_says_so_and_can_be_dropped,
                                 a_new_dataset_of_the_name_is_taken_up,
                                 a_new_dataset_of_the_name_is_read_at_once,
+                                a_temp_table_has_columns_that_others_add,
+                                a_table_in_temp_is_made_while_others_change_main,
                                 a_value_that_the_new_column_refuses_is_named,
                                 a_rename_names_the_partition_tables,
                                 functions_and_sinks_are_told_whose_it_is,
