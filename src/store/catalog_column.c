@@ -4,27 +4,9 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "store/bind.h"
 
 /* ---- writing ---- */
-
-static void bind_value(sqlite3_stmt *stmt, int at, const struct tide_val *value) {
-  switch (value->type) {
-  case TIDE_VAL_INT:
-    sqlite3_bind_int64(stmt, at, value->i);
-    break;
-  case TIDE_VAL_REAL:
-    sqlite3_bind_double(stmt, at, value->r);
-    break;
-  case TIDE_VAL_TEXT:
-    sqlite3_bind_text64(stmt, at, value->p, value->n, SQLITE_STATIC, SQLITE_UTF8);
-    break;
-  case TIDE_VAL_BLOB:
-    sqlite3_bind_blob64(stmt, at, value->p, value->n, SQLITE_STATIC);
-    break;
-  default:
-    sqlite3_bind_null(stmt, at);
-  }
-}
 
 static sqlite3_stmt *insert_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   return tide_stmt_prepare(db, err, "INSERT INTO " TIDE_TABLE("column") " VALUES(?1, ?2, ?3, ?4, ?5, ?6)", names.schema,
@@ -42,7 +24,7 @@ static void insert_column(sqlite3_stmt *stmt, size_t ordinal, const struct tide_
     sqlite3_bind_int(stmt, 5, column->partition_at);
   else
     sqlite3_bind_null(stmt, 5);
-  bind_value(stmt, 6, &column->dflt_value);
+  tide_bind_value(stmt, 6, &column->dflt_value, err);
   tide_stmt_run(stmt, err);
 }
 

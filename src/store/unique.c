@@ -2,31 +2,9 @@
 
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
+#include "store/bind.h"
 
 enum { UNIQUE_VALUE = 1, UNIQUE_PARTITION, UNIQUE_SINCE };
-
-static void bind_value(sqlite3_stmt *stmt, const struct tide_val *value, struct tide_err *err) {
-  int rc = SQLITE_OK;
-  switch (value->type) {
-  case TIDE_VAL_INT:
-    rc = sqlite3_bind_int64(stmt, UNIQUE_VALUE, value->i);
-    break;
-  case TIDE_VAL_REAL:
-    rc = sqlite3_bind_double(stmt, UNIQUE_VALUE, value->r);
-    break;
-  case TIDE_VAL_TEXT: /* of no bytes, p may be NULL, which SQLite would take for an SQL NULL */
-    rc = sqlite3_bind_text64(stmt, UNIQUE_VALUE, value->n > 0 ? value->p : "", value->n, SQLITE_STATIC, SQLITE_UTF8);
-    break;
-  case TIDE_VAL_BLOB:
-    rc = sqlite3_bind_blob64(stmt, UNIQUE_VALUE, value->n > 0 ? value->p : "", value->n, SQLITE_STATIC);
-    break;
-  default:
-    rc = sqlite3_bind_null(stmt, UNIQUE_VALUE);
-    break;
-  }
-  if (rc != SQLITE_OK)
-    tide_stmt_error(sqlite3_db_handle(stmt), rc, err);
-}
 
 /* A conflict of the other key, (partition, since), is none that the user made. */
 sqlite3_stmt *tide_unique_add_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
@@ -40,7 +18,7 @@ bool tide_unique_add(sqlite3_stmt *stmt, struct tide_names names, const struct t
                      int64_t since, struct tide_err *err) {
   if (tide_err_is_set(err))
     return false;
-  bind_value(stmt, value, err);
+  tide_bind_value(stmt, UNIQUE_VALUE, value, err);
   sqlite3_bind_int64(stmt, UNIQUE_PARTITION, partition);
   sqlite3_bind_int64(stmt, UNIQUE_SINCE, since);
   tide_stmt_run(stmt, err);
@@ -78,7 +56,7 @@ bool tide_unique_has(sqlite3_stmt *stmt, const struct tide_val *value, int64_t p
                      struct tide_err *err) {
   if (tide_err_is_set(err))
     return false;
-  bind_value(stmt, value, err);
+  tide_bind_value(stmt, UNIQUE_VALUE, value, err);
   sqlite3_bind_int64(stmt, UNIQUE_PARTITION, partition);
   sqlite3_bind_int64(stmt, UNIQUE_SINCE, since);
   const bool has = tide_stmt_row(stmt, err);
