@@ -146,7 +146,7 @@ static const struct statement statements[] = {
 
 /* All of them with TIDE_TEST_LONG=1; otherwise the further on, the fewer. */
 static long next_allocation(long n) {
-  return getenv("TIDE_TEST_LONG") != NULL ? n + 1 : n + 1 + n / 4;
+  return getenv("TIDE_TEST_LONG") != NULL ? n + 1 : n + 1 + n / 3;
 }
 
 START_TEST(every_allocation) {
