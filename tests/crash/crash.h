@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "effort.h"
 #include "shim_vfs.h"
 #include "sink/target.h"
 #include "sql_db.h"
@@ -158,16 +159,12 @@ static inline bool crash_run(void (*work)(void), int at, enum crash_how how) {
   return false;
 }
 
-static inline bool crash_is_long(void) {
-  return getenv("TIDE_TEST_LONG") != NULL;
-}
-
 /* Runs it on what `make` makes, killed at every stride-th moment, and looks with `check` at what is left; in the long
  * form at every moment and in every way. */
 static inline void crash_everywhere(void (*make)(void), void (*run)(void), void (*check)(enum crash_how how),
                                     int stride) {
-  const int ways = crash_is_long() ? CRASH_HOWS : 1;
-  stride = crash_is_long() ? 1 : stride;
+  const int ways = effort_is_long() ? CRASH_HOWS : 1;
+  stride = effort_is_long() ? 1 : stride * EFFORT_DIVISOR;
   int at = 1;
   for (bool died = true; died; at += stride) {
     for (int way = 0; way < ways; way++) {

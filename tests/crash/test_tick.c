@@ -212,7 +212,7 @@ END_TEST
 
 /* The other half, for the long form. */
 START_TEST(wal_normal_plain_and_full_packed) {
-  if (!crash_is_long())
+  if (!effort_is_long())
     return;
   crash_in("wal", "normal", "ndjson", 1);
   crash_in("wal", "full", "ndjson.zst", 1);
@@ -220,7 +220,7 @@ START_TEST(wal_normal_plain_and_full_packed) {
 END_TEST
 
 START_TEST(delete_normal_plain_and_full_packed) {
-  if (!crash_is_long())
+  if (!effort_is_long())
     return;
   crash_in("delete", "normal", "ndjson", 1);
   crash_in("delete", "full", "ndjson.zst", 1);

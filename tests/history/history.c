@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../unit/effort.h"
 #include "checks.h"
 #include "observe.h"
 #include "steps.h"
@@ -175,7 +176,7 @@ static void run_world(uint64_t seed, size_t steps) {
 
 int main(int argc, char **argv) {
   const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  size_t worlds = argc > 1 ? 1 : getenv("TIDE_TEST_LONG") != NULL ? WORLDS_LONG : WORLDS;
+  size_t worlds = argc > 1 ? 1 : (size_t)effort(WORLDS, WORLDS_LONG);
   if (argc > 2)
     worlds = strtoull(argv[2], NULL, 10);
   const size_t steps = argc > 3 ? strtoull(argv[3], NULL, 10) : STEPS;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../unit/effort.h"
 #include "../unit/oom.h"
 #include "../unit/unit.h"
 #include "tidemark.h"
@@ -146,7 +147,7 @@ static const struct statement statements[] = {
 
 /* All of them with TIDE_TEST_LONG=1; otherwise the further on, the fewer. */
 static long next_allocation(long n) {
-  return getenv("TIDE_TEST_LONG") != NULL ? n + 1 : n + 1 + n / 3;
+  return effort_is_long() ? n + 1 : n + 1 + n * EFFORT_DIVISOR / 3;
 }
 
 START_TEST(every_allocation) {

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../unit/effort.h"
 #include "cursors.h"
 #include "gen.h"
 #include "world.h"
@@ -482,7 +483,7 @@ static void run_world(uint64_t seed) {
 
 int main(int argc, char **argv) {
   const uint64_t seed = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
-  size_t worlds = argc > 1 ? 1 : getenv("TIDE_TEST_LONG") != NULL ? WORLDS_LONG : WORLDS;
+  size_t worlds = argc > 1 ? 1 : (size_t)effort(WORLDS, WORLDS_LONG);
   if (argc > 2)
     worlds = strtoull(argv[2], NULL, 10);
   for (size_t i = 0; i < worlds; i++)

@@ -2,6 +2,7 @@
  * in, and what has nothing to do does not look at them. Costs are counted, never timed: the steps that SQLite's machine
  * runs for all statements of the connection, and what it asks its authorizer while it compiles them. */
 #define _GNU_SOURCE
+#include "effort.h"
 #include "export_db.h"
 
 enum { ROWS_EACH = 5 };
@@ -31,7 +32,7 @@ static void watch(sqlite3 *of) {
 }
 
 static int few(void) {
-  return getenv("TIDE_TEST_LONG") != NULL ? 10000 : 400;
+  return (int)effort(400, 10000);
 }
 
 static int many(void) {
