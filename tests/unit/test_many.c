@@ -87,9 +87,9 @@ static void prune_nothing(int partitions) {
 }
 
 static void maintain(int partitions) {
-  const int sealed = partitions < 1000 ? partitions : 1000;
-  for (int i = 0; i * 1000 < partitions; i++)
-    assert_int(db, sealed, "SELECT json_extract(tidemark_maintain('logs'), '$.datasets[0].sealed.partitions')");
+  for (int left = partitions; left > 0; left -= 1000)
+    assert_int(db, left < 1000 ? left : 1000,
+               "SELECT json_extract(tidemark_maintain('logs'), '$.datasets[0].sealed.partitions')");
 }
 
 static void delete_range(int partitions) {
