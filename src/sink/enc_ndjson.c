@@ -208,7 +208,8 @@ static void add_column(struct ndjson *ndjson, const struct tide_encoder_config *
 }
 
 static struct tide_encoder *create(const struct tide_encoder_config *config, bool compressed, struct tide_err *err) {
-  static const struct tide_encoder_methods methods = {ndjson_rows, ndjson_finish, ndjson_destroy};
+  static const struct tide_encoder_methods methods = {
+      .rows = ndjson_rows, .finish = ndjson_finish, .destroy = ndjson_destroy};
   struct ndjson *ndjson = tide_alloc_zero(1, sizeof *ndjson, err);
   if (ndjson == NULL)
     return NULL;
@@ -271,6 +272,19 @@ static int hash_compressed(read_function read, void *context, char ret_hash[TIDE
   return rc;
 }
 
-const struct tide_format tide_format_ndjson = {"ndjson", "ndjson", false, create_plain, hash_plain};
-const struct tide_format tide_format_ndjson_zst = {"ndjson.zst", "ndjson.zst", true, create_compressed,
-                                                   hash_compressed};
+const struct tide_format tide_format_ndjson = {
+    .name = "ndjson",
+    .extension = "ndjson",
+    .media_type = "application/x-ndjson",
+    .create = create_plain,
+    .hash_object = hash_plain,
+};
+const struct tide_format tide_format_ndjson_zst = {
+    .name = "ndjson.zst",
+    .extension = "ndjson.zst",
+    .media_type = "application/x-ndjson",
+    .content_encoding = "zstd",
+    .compressed = true,
+    .create = create_compressed,
+    .hash_object = hash_compressed,
+};

@@ -11,7 +11,7 @@
 #include "model/batch.h"
 #include "model/spec.h"
 
-/* What one object holds besides its rows' columns. */
+/* What one object holds besides its rows' columns. Everything here is frozen with the batch. */
 struct tide_encoder_config {
   const struct tide_spec *spec; /* outlives the encoder */
   const int *columns; /* what to write, in order: an index into spec's columns, or TIDE_ENCODER_SINCE and so on */
@@ -19,6 +19,12 @@ struct tide_encoder_config {
   const char *partition;                   /* the partition's text; for TIDE_ENCODER_PARTITION */
   const struct tide_val *partition_values; /* spec->npartition values: batches do not hold the partition columns */
   int zstd_level;                          /* for compressed formats */
+  bool iso;                                /* timestamps as ISO 8601 text, for formats that write integers otherwise */
+  const char *dataset;                     /* its name outside; this and the next four for formats that describe */
+  const char *log_id;                      /* what they hold */
+  int64_t since;                           /* rows have since in (since, until] */
+  int64_t until;
+  int64_t schema_version; /* how many columns the dataset had at the claim: it grows with each that is added */
 };
 enum { TIDE_ENCODER_SINCE = -1, TIDE_ENCODER_PARTITION = -2, TIDE_ENCODER_INGESTED_AT = -3 };
 
@@ -43,14 +49,20 @@ struct tide_encoder_methods {
   /* Appends what is left and gives the hash. No rows after it. */
   int (*finish)(struct tide_encoder *encoder, struct tide_buf *out, char ret_hash[TIDE_ENCODER_HASH_SIZE],
                 struct tide_err *err);
+  /* After finish: appends the object's statistics as a JSON object {"numRecords":..,"minValues":{..},"maxValues":{..},
+   * "nullCount":{..}}, in the form of a Delta Lake add action. NULL: the format keeps none. */
+  int (*put_stats)(const struct tide_encoder *encoder, struct tide_buf *out, struct tide_err *err);
   void (*destroy)(struct tide_encoder *encoder);
 };
 
 /* A format by its name in tidemark_sink. */
 struct tide_format {
-  const char *name;      /* "ndjson.zst" */
-  const char *extension; /* of the object's name: "ndjson.zst" */
-  bool compressed;       /* takes the option zstd_level */
+  const char *name;             /* "ndjson.zst" */
+  const char *extension;        /* of the object's name: "ndjson.zst" */
+  const char *media_type;       /* for HTTP: "application/x-ndjson" */
+  const char *content_encoding; /* likewise: "zstd"; NULL: none */
+  bool compressed;              /* takes the option zstd_level */
+  bool takes_iso;               /* takes the option iso */
   struct tide_encoder *(*create)(const struct tide_encoder_config *config, struct tide_err *err);
   /* The hash of an object's encoded rows from its stored bytes, which `read` gives (fills up to size bytes, 0 at the
    * end, -1 with err), so that an object that is already there can be known again. */
