@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "engine/dataset.h"
 #include "engine/work.h"
+#include "shared.h"
 #include "sink/idle.h"
 
 enum { TIDE_FUNCTIONS_OWNER_SIZE = 200 };
@@ -13,7 +14,8 @@ enum { TIDE_FUNCTIONS_OWNER_SIZE = 200 };
 /* What the functions of one connection share. */
 struct tide_functions {
   int refs;
-  struct tide_conn *conn;
+  struct tide_shared *shared;
+  struct tide_conn *conn; /* of shared */
   char
       owner[TIDE_FUNCTIONS_OWNER_SIZE]; /* process and connection: another connection of the process is another owner */
   struct tide_idle idle;                /* of the last tidemark_export */
@@ -63,5 +65,8 @@ void tide_function_add_column(sqlite3_context *context, int argc, sqlite3_value 
 void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_ack(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_rewind(sqlite3_context *context, int argc, sqlite3_value **argv);
+
+/* functions_schemes.c */
+void tide_function_add_schemes(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 #endif

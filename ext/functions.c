@@ -17,7 +17,7 @@ static void unref_functions(void *data) {
     return;
   tide_idle_forget(&functions->idle);
   tide_free(functions->acked_json);
-  tide_conn_unref(functions->conn);
+  tide_shared_unref(functions->shared);
   tide_free(functions);
 }
 
@@ -71,7 +71,7 @@ const char *tide_functions_name_in(struct tide_conn *conn, const char *name, con
 
 /* ---- registering ---- */
 
-int tide_functions_register(struct tide_conn *conn) {
+int tide_functions_register(struct tide_shared *shared) {
   static const struct {
     const char *name;
     int argc_min;
@@ -89,14 +89,16 @@ int tide_functions_register(struct tide_conn *conn) {
              {"tidemark_export", 0, 4, SQLITE_DIRECTONLY, tide_function_export},
              {"tidemark_claim", 2, 2, SQLITE_DIRECTONLY, tide_function_claim},
              {"tidemark_ack", 1, 3, SQLITE_DIRECTONLY, tide_function_ack},
-             {"tidemark_rewind", 5, 5, SQLITE_DIRECTONLY, tide_function_rewind}};
+             {"tidemark_rewind", 5, 5, SQLITE_DIRECTONLY, tide_function_rewind},
+             {"tidemark_add_schemes", 1, 1, SQLITE_DIRECTONLY, tide_function_add_schemes}};
   struct tide_err err = {0};
   struct tide_functions *functions = tide_alloc_zero(1, sizeof *functions, &err);
   char nonce[TIDE_HOST_ID_SIZE];
   if (functions == NULL)
     return err.rc;
   functions->refs = 1;
-  functions->conn = tide_conn_ref(conn);
+  functions->shared = tide_shared_ref(shared);
+  functions->conn = shared->conn;
   tide_host_owner(functions->owner, sizeof functions->owner - sizeof nonce);
   tide_host_random_id(nonce);
   const size_t used = strlen(functions->owner);
@@ -105,7 +107,7 @@ int tide_functions_register(struct tide_conn *conn) {
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     for (int argc = all[i].argc_min; argc <= all[i].argc_max && rc == SQLITE_OK; argc++) {
       functions->refs++; /* given back by SQLite, also when it refuses */
-      rc = sqlite3_create_function_v2(conn->db, all[i].name, argc, SQLITE_UTF8 | all[i].flags, functions,
+      rc = sqlite3_create_function_v2(shared->conn->db, all[i].name, argc, SQLITE_UTF8 | all[i].flags, functions,
                                       all[i].function, NULL, NULL, unref_functions);
     }
   }

@@ -3,8 +3,8 @@
 #ifndef TIDE_EXT_FUNCTIONS_H
 #define TIDE_EXT_FUNCTIONS_H
 
-#include "engine/dataset.h"
+#include "shared.h"
 
-int tide_functions_register(struct tide_conn *conn);
+int tide_functions_register(struct tide_shared *shared);
 
 #endif

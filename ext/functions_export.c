@@ -101,6 +101,7 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
   size_t count = 0;
   size_t cap = 0;
   struct tide_runner runner = {.conn = conn,
+                               .schemes = &call->functions->shared->schemes,
                                .schema = schema,
                                .owner = call->functions->owner,
                                .now = call->now,

@@ -20,8 +20,11 @@ struct claim_call {
 static void claim_schema(void *data, const char *schema, struct tide_err *err) {
   struct claim_call *call = data;
   struct tide_sink sink;
-  struct tide_runner runner = {
-      .conn = call->functions->conn, .schema = schema, .owner = call->functions->owner, .now = false};
+  struct tide_runner runner = {.conn = call->functions->conn,
+                               .schemes = &call->functions->shared->schemes,
+                               .schema = schema,
+                               .owner = call->functions->owner,
+                               .now = false};
   const char *wanted_sink = tide_functions_name_in(call->functions->conn, call->sink, schema);
   const char *dataset = tide_functions_name_in(call->functions->conn, call->dataset, schema);
   if (wanted_sink == NULL || dataset == NULL)
@@ -75,7 +78,10 @@ static void ack_schema(void *data, const char *schema, struct tide_err *err) {
   struct ack_call *call = data;
   struct tide_batch_row row;
   struct tide_ack log = {0};
-  struct tide_runner runner = {.conn = call->functions->conn, .schema = schema, .owner = call->functions->owner};
+  struct tide_runner runner = {.conn = call->functions->conn,
+                               .schemes = &call->functions->shared->schemes,
+                               .schema = schema,
+                               .owner = call->functions->owner};
   sqlite3_stmt *stmt = tide_batch_prepare(call->functions->conn->db, schema, call->batch - 1, NULL, NULL, err);
   const bool found = tide_batch_next(stmt, &row, err);
   sqlite3_finalize(stmt);

@@ -7,8 +7,8 @@ SQLITE_EXTENSION_INIT1
 
 #include <string.h>
 
-#include "engine/dataset.h"
 #include "functions.h"
+#include "shared.h"
 #include "tidemark.h"
 #include "vtab_dataset.h"
 #include "vtab_guard.h"
@@ -33,14 +33,15 @@ static int look_whether_loaded(sqlite3 *db, bool *ret_loaded) {
   return rc != SQLITE_OK ? rc : end;
 }
 
-static int register_all(struct tide_conn *conn) {
+static int register_all(struct tide_shared *shared) {
   int (*const registers[])(struct tide_conn *) = {tide_vtab_dataset_register, tide_vtab_partition_register,
-                                                  tide_vtab_status_register, tide_vtab_guard_register,
-                                                  tide_functions_register};
+                                                  tide_vtab_status_register};
   int rc = SQLITE_OK;
   for (size_t i = 0; rc == SQLITE_OK && i < sizeof registers / sizeof *registers; i++)
-    rc = registers[i](conn);
-  return rc;
+    rc = registers[i](shared->conn);
+  if (rc == SQLITE_OK)
+    rc = tide_vtab_guard_register(shared);
+  return rc == SQLITE_OK ? tide_functions_register(shared) : rc;
 }
 
 int sqlite3_tidemark_init(sqlite3 *db, char **ret_message, const sqlite3_api_routines *api) {
@@ -55,10 +56,10 @@ int sqlite3_tidemark_init(sqlite3 *db, char **ret_message, const sqlite3_api_rou
   if (rc != SQLITE_OK || loaded)
     return rc;
   struct tide_err err = {0};
-  struct tide_conn *conn = tide_conn_create(db, &err);
-  if (conn == NULL)
+  struct tide_shared *shared = tide_shared_create(db, &err);
+  if (shared == NULL)
     return err.rc;
-  rc = register_all(conn);
-  tide_conn_unref(conn);
+  rc = register_all(shared);
+  tide_shared_unref(shared);
   return rc;
 }

@@ -28,7 +28,8 @@ enum {
 
 struct guard_vtab {
   sqlite3_vtab base;
-  struct tide_conn *conn;
+  struct tide_shared *shared;
+  struct tide_conn *conn; /* of shared */
   char *schema;
 };
 
@@ -58,7 +59,8 @@ static int guard_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
     return err.rc;
   }
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
-  vtab->conn = tide_conn_ref(aux);
+  vtab->shared = tide_shared_ref(aux);
+  vtab->conn = vtab->shared->conn;
   *ret_vtab = &vtab->base;
   return SQLITE_OK;
 }
@@ -71,7 +73,7 @@ static int guard_create(sqlite3 *db, void *aux, int argc, const char *const *arg
 
 static int guard_disconnect(sqlite3_vtab *base) {
   struct guard_vtab *vtab = (struct guard_vtab *)base;
-  tide_conn_unref(vtab->conn);
+  tide_shared_unref(vtab->shared);
   tide_free(vtab->schema);
   tide_free(vtab);
   return SQLITE_OK;
@@ -164,17 +166,18 @@ static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char
   struct tide_dataset *ds =
       tide_err_is_set(err) ? NULL : tide_dataset_acquire(vtab->conn, vtab->schema, names.dataset, err);
   struct tide_sink_config config = {0};
+  const struct tide_sink_words words = {text[GUARD_TARGET], text[GUARD_FORMAT], text[GUARD_COLUMNS], text[GUARD_FILTER],
+                                        text[GUARD_OPTIONS]};
   if (ds != NULL)
-    tide_sink_config_parse(ds->spec, text[GUARD_TARGET], text[GUARD_FORMAT], text[GUARD_COLUMNS], text[GUARD_FILTER],
-                           text[GUARD_OPTIONS], &config, err);
+    tide_sink_config_parse(&vtab->shared->schemes, ds->spec, &words, &config, err);
   if (!tide_err_is_set(err))
     check_start(argument(argv, GUARD_START), err);
   check_duration(argument(argv, GUARD_HOLD_AGE), "hold_age", err);
   check_duration(argument(argv, GUARD_MAX_DELAY), "max_delay", err);
   if (!tide_err_is_set(err))
-    check_folder(vtab, argv, config.folder, err);
-  if (!tide_err_is_set(err) && config.folder != NULL)
-    *ret_folder = tide_copy_string(config.folder, err);
+    check_folder(vtab, argv, config.place, err);
+  if (!tide_err_is_set(err) && config.place != NULL)
+    *ret_folder = tide_copy_string(config.place, err);
   tide_sink_config_clear(&config);
   tide_dataset_release(ds);
   tide_err_prefix(err, "sink %s", text[GUARD_SINK] != NULL ? text[GUARD_SINK] : "NULL");
@@ -235,10 +238,10 @@ static const sqlite3_module module = {
     .xRowid = guard_rowid,
 };
 
-static void unref_conn(void *conn) {
-  tide_conn_unref(conn);
+static void unref_shared(void *shared) {
+  tide_shared_unref(shared);
 }
 
-int tide_vtab_guard_register(struct tide_conn *conn) {
-  return sqlite3_create_module_v2(conn->db, "tidemark_guard", &module, tide_conn_ref(conn), unref_conn);
+int tide_vtab_guard_register(struct tide_shared *shared) {
+  return sqlite3_create_module_v2(shared->conn->db, "tidemark_guard", &module, tide_shared_ref(shared), unref_shared);
 }

@@ -1,11 +1,11 @@
 /* The module `tidemark_guard`, which the triggers of tidemark_sink read: a table-valued function that checks a
- * sink's row, in the schema it was created in, and gives the folder its target names (NULL for a sink one drives
+ * sink's row, in the schema it was created in, and gives the place its target names (NULL for a sink one drives
  * oneself). A bad row is an error in words. */
 #ifndef TIDE_EXT_VTAB_GUARD_H
 #define TIDE_EXT_VTAB_GUARD_H
 
-#include "engine/dataset.h"
+#include "shared.h"
 
-int tide_vtab_guard_register(struct tide_conn *conn);
+int tide_vtab_guard_register(struct tide_shared *shared);
 
 #endif

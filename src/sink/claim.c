@@ -168,14 +168,19 @@ static char *freeze_columns(const struct claim *claim, struct tide_err *err) {
   return take_text(&list, err);
 }
 
+/* The sink's own, and the level, whose default may be another one day. */
+static char *freeze_options(const struct claim *claim, struct tide_err *err) {
+  const char *options = claim->sink->options;
+  if (claim->config->format == NULL || !claim->config->format->compressed || tide_err_is_set(err))
+    return options != NULL ? tide_copy_string(options, err) : NULL;
+  return tide_options_with(claim->ds->conn->db, options, "zstd_level", claim->config->zstd_level, err);
+}
+
 static char *freeze(const struct claim *claim, struct tide_err *err) {
   struct tide_frozen frozen = {
       .target = claim->sink->target, .format = claim->sink->format, .filter = claim->sink->filter};
   frozen.columns = freeze_columns(claim, err);
-  if (claim->config->format != NULL && claim->config->format->compressed && !tide_err_is_set(err))
-    frozen.options = tide_printf(err, "{\"zstd_level\":%d}", claim->config->zstd_level);
-  else
-    frozen.options = NULL;
+  frozen.options = freeze_options(claim, err);
   char *config = tide_err_is_set(err) ? NULL : tide_frozen_write(claim->ds->conn->db, &frozen, err);
   tide_free(frozen.columns);
   tide_free(frozen.options);

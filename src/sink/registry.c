@@ -3,10 +3,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "base/stmt.h"
+#include "base/sqlite.h"
 #include "sink/filter.h"
-#include "sink/json.h"
-#include "sink/target.h"
+#include "sink/json_each.h"
 
 enum { ZSTD_LEVEL = 3, ZSTD_LEVEL_MIN = 1, ZSTD_LEVEL_MAX = 19 };
 
@@ -26,17 +25,25 @@ const struct tide_format *tide_format_find(const char *name) {
   return NULL;
 }
 
+/* ---- words ---- */
+
+struct tide_sink_words tide_sink_words_of_row(const struct tide_sink *sink) {
+  return (struct tide_sink_words){sink->target, sink->format, sink->columns, sink->filter, sink->options};
+}
+
+struct tide_sink_words tide_sink_words_of(const struct tide_frozen *frozen) {
+  return (struct tide_sink_words){frozen->target, frozen->format, frozen->columns, frozen->filter, frozen->options};
+}
+
 /* ---- target and format ---- */
 
-static void parse_target(const char *target, struct tide_sink_config *config, struct tide_err *err) {
-  static const char expected[] = "expected file:///folder, or NULL for a sink you drive yourself";
-  size_t scheme = strcspn(target, ":");
-  if (target[scheme] == '\0' || scheme == 0 || memchr(target, '/', scheme) != NULL)
-    tide_err_set(err, SQLITE_ERROR, "target \"%s\" has no scheme: %s", target, expected);
-  else if (scheme != strlen("file") || sqlite3_strnicmp(target, "file", (int)scheme) != 0)
-    tide_err_set(err, SQLITE_ERROR, "target scheme \"%.*s\" is not known here: %s", (int)scheme, target, expected);
-  else
-    config->folder = tide_target_dir_path(target, err);
+static void parse_target(const struct tide_schemes *schemes, const char *target, struct tide_sink_config *config,
+                         struct tide_err *err) {
+  config->scheme = tide_schemes_find(schemes, target, err);
+  if (config->scheme != NULL)
+    config->url = tide_copy_string(target, err);
+  if (config->url != NULL)
+    config->place = config->scheme->check(target, &config->options, err);
 }
 
 static void parse_format(const char *format, struct tide_sink_config *config, struct tide_err *err) {
@@ -47,48 +54,13 @@ static void parse_format(const char *format, struct tide_sink_config *config, st
     tide_err_set(err, SQLITE_ERROR, "format \"%s\" is not known here: expected one of %s", format, tide_format_names());
 }
 
-static void refuse_without_target(const char *format, const char *options, struct tide_err *err) {
-  const char *given = format != NULL ? "format" : options != NULL ? "options" : NULL;
+static void refuse_without_target(const struct tide_sink_words *words, struct tide_err *err) {
+  const char *given = words->format != NULL ? "format" : words->options != NULL ? "options" : NULL;
   if (given != NULL)
     tide_err_set(err, SQLITE_ERROR,
                  "%s is given but target is NULL: expected a target such as file:///folder, or no %s for a sink you "
                  "drive yourself",
                  given, given);
-}
-
-/* ---- JSON, taken apart by SQLite on a private connection ---- */
-
-static sqlite3 *open_connection(struct tide_err *err) {
-  sqlite3 *db = NULL;
-  int rc = sqlite3_open_v2(":memory:", &db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX, NULL);
-  if (rc == SQLITE_OK)
-    return db;
-  tide_err_set(err, rc, "cannot open a connection to read JSON: %s", sqlite3_errmsg(db));
-  sqlite3_close(db);
-  return NULL;
-}
-
-/* A column of the row as text, "" when it is NULL, or when there is no memory for it, which err then says. */
-static const char *row_text(sqlite3_stmt *stmt, int column, struct tide_err *err) {
-  const char *text = tide_stmt_text(stmt, column, NULL, err);
-  return text != NULL ? text : "";
-}
-
-/* Whether the text is strict JSON whose outermost value opens with that bracket. */
-static bool json_is(const char *json, char bracket, struct tide_err *err) {
-  struct tide_buf compact = {0};
-  bool is = tide_json_put_strict(&compact, json, strlen(json), err) && compact.data[0] == (unsigned char)bracket;
-  tide_buf_clear(&compact);
-  return is;
-}
-
-/* json_each's rows: key, value, type. */
-static sqlite3_stmt *prepare_each(sqlite3 *db, const char *json, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "SELECT key, value, type FROM json_each(?1)");
-  int rc = stmt != NULL ? sqlite3_bind_text(stmt, 1, json, -1, SQLITE_STATIC) : SQLITE_OK;
-  if (rc != SQLITE_OK)
-    tide_stmt_error(db, rc, err);
-  return stmt;
 }
 
 /* ---- columns ---- */
@@ -109,11 +81,11 @@ static bool find_column(const struct tide_spec *spec, const char *name, int *ret
   return found >= 0;
 }
 
-static void add_column(const struct tide_spec *spec, sqlite3_stmt *each, struct tide_sink_config *config,
+static void add_column(const struct tide_spec *spec, struct tide_json_each *each, struct tide_sink_config *config,
                        struct tide_err *err) {
-  const char *name = row_text(each, 1, err);
+  const char *name = tide_json_each_text(each, err);
   int column = 0;
-  if (strcmp(row_text(each, 2, err), "text") != 0) {
+  if (strcmp(tide_json_each_type(each, err), "text") != 0) {
     tide_err_set(err, SQLITE_ERROR, "columns holds %s: expected names of columns in double quotes",
                  name[0] != '\0' ? name : "null");
     return;
@@ -133,8 +105,9 @@ static void add_column(const struct tide_spec *spec, sqlite3_stmt *each, struct 
     config->columns[config->ncolumns++] = column;
 }
 
-static void parse_columns(const struct tide_spec *spec, sqlite3 *db, const char *columns,
-                          struct tide_sink_config *config, struct tide_err *err) {
+static void parse_columns(const struct tide_spec *spec, const char *columns, struct tide_sink_config *config,
+                          struct tide_err *err) {
+  struct tide_json_each each;
   config->columns = tide_alloc_zero(spec->ncolumns + TIDE_HIDDEN_COLUMNS, sizeof *config->columns, err);
   if (config->columns == NULL)
     return;
@@ -143,51 +116,44 @@ static void parse_columns(const struct tide_spec *spec, sqlite3 *db, const char 
       config->columns[config->ncolumns++] = (int)i;
     return;
   }
-  if (!json_is(columns, '[', err)) {
+  if (!tide_json_each_open(&each, columns, '[', err))
     tide_err_set(err, SQLITE_ERROR,
                  "columns is not a JSON list: expected names of columns such as [\"since\",\"body\"], not %s", columns);
-    return;
-  }
-  sqlite3_stmt *each = prepare_each(db, columns, err);
-  while (tide_stmt_row(each, err))
-    add_column(spec, each, config, err);
-  sqlite3_finalize(each);
+  while (!tide_err_is_set(err) && tide_json_each_next(&each, err))
+    add_column(spec, &each, config, err);
+  tide_json_each_close(&each);
   if (config->ncolumns == 0)
     tide_err_set(err, SQLITE_ERROR, "columns is an empty list: expected at least one column, or NULL for all");
 }
 
 /* ---- options ---- */
 
-static void parse_zstd_level(sqlite3_stmt *each, struct tide_sink_config *config, struct tide_err *err) {
-  sqlite3_int64 level = sqlite3_column_int64(each, 1);
-  if (!config->format->compressed)
+static void take_format_options(struct tide_sink_config *config, struct tide_err *err) {
+  const struct tide_format *format = config->format;
+  if (format->compressed)
+    config->zstd_level = (int)tide_sink_options_take_integer(&config->options, "zstd_level", ZSTD_LEVEL_MIN,
+                                                             ZSTD_LEVEL_MAX, ZSTD_LEVEL, err);
+  else if (tide_sink_options_has(&config->options, "zstd_level"))
     tide_err_set(err, SQLITE_ERROR, "option zstd_level does nothing for format %s: expected a compressed format",
-                 config->format->name);
-  else if (config->zstd_level != 0)
-    tide_err_set(err, SQLITE_ERROR, "option zstd_level is given twice");
-  else if (strcmp(row_text(each, 2, err), "integer") != 0 || level < ZSTD_LEVEL_MIN || level > ZSTD_LEVEL_MAX)
-    tide_err_set(err, SQLITE_ERROR, "option zstd_level is %s: expected an integer from %d to %d",
-                 sqlite3_column_type(each, 1) != SQLITE_NULL ? row_text(each, 1, err) : "null", ZSTD_LEVEL_MIN,
-                 ZSTD_LEVEL_MAX);
-  else
-    config->zstd_level = (int)level;
+                 format->name);
+  if (format->takes_iso)
+    config->iso = tide_sink_options_take_boolean(&config->options, "iso", false, err);
+  else if (tide_sink_options_has(&config->options, "iso"))
+    tide_err_set(err, SQLITE_ERROR, "option iso does nothing for format %s, which has timestamps of its own",
+                 format->name);
 }
 
-static void parse_options(sqlite3 *db, const char *options, struct tide_sink_config *config, struct tide_err *err) {
-  if (!json_is(options, '{', err)) {
-    tide_err_set(err, SQLITE_ERROR, "options is not a JSON object: expected one such as {\"zstd_level\":9}, not %s",
-                 options);
+static void take_table_option(struct tide_sink_config *config, struct tide_err *err) {
+  if (!config->scheme->takes_tables)
     return;
-  }
-  sqlite3_stmt *each = prepare_each(db, options, err);
-  while (tide_stmt_row(each, err)) {
-    const char *name = row_text(each, 0, err);
-    if (strcmp(name, "zstd_level") == 0)
-      parse_zstd_level(each, config, err);
-    else
-      tide_err_set(err, SQLITE_ERROR, "option \"%s\" is not known: expected zstd_level", name);
-  }
-  sqlite3_finalize(each);
+  const char *table = tide_sink_options_take_text(&config->options, "table", NULL, err);
+  if (table == NULL || tide_err_is_set(err))
+    return;
+  if (strcmp(table, "delta") != 0)
+    tide_err_set(err, SQLITE_ERROR, "option table is \"%s\": expected delta", table);
+  else if (strcmp(config->format->name, "parquet") != 0)
+    tide_err_set(err, SQLITE_ERROR, "option table=delta needs format parquet, not %s", config->format->name);
+  config->delta = true;
 }
 
 /* ---- the row ---- */
@@ -199,40 +165,50 @@ static void parse_filter(const struct tide_spec *spec, const char *filter, struc
     config->filter = tide_copy_string(filter, err);
 }
 
-int tide_sink_config_parse(const struct tide_spec *spec, const char *target, const char *format, const char *columns,
-                           const char *filter, const char *options, struct tide_sink_config *ret,
-                           struct tide_err *err) {
-  struct tide_sink_config config = {0};
-  sqlite3 *db = NULL;
-  if (target != NULL) {
-    parse_target(target, &config, err);
-    if (!tide_err_is_set(err))
-      parse_format(format, &config, err);
-  } else {
-    refuse_without_target(format, options, err);
-  }
-  if (!tide_err_is_set(err) && (columns != NULL || options != NULL))
-    db = open_connection(err);
+static void parse_outside(const struct tide_schemes *schemes, const struct tide_sink_words *words,
+                          struct tide_sink_config *config, struct tide_err *err) {
+  tide_sink_options_parse(words->options, &config->options, err);
   if (!tide_err_is_set(err))
-    parse_columns(spec, db, columns, &config, err);
-  if (!tide_err_is_set(err) && options != NULL)
-    parse_options(db, options, &config, err);
-  if (!tide_err_is_set(err) && filter != NULL)
-    parse_filter(spec, filter, &config, err);
-  sqlite3_close(db);
+    parse_target(schemes, words->target, config, err);
+  if (!tide_err_is_set(err))
+    parse_format(words->format, config, err);
+  if (!tide_err_is_set(err))
+    take_format_options(config, err);
+  if (!tide_err_is_set(err))
+    take_table_option(config, err);
+  if (!tide_err_is_set(err))
+    tide_sink_options_end(&config->options, err);
+}
+
+int tide_sink_config_parse(const struct tide_schemes *schemes, const struct tide_spec *spec,
+                           const struct tide_sink_words *words, struct tide_sink_config *ret, struct tide_err *err) {
+  struct tide_sink_config config = {.zstd_level = ZSTD_LEVEL};
+  if (words->target != NULL)
+    parse_outside(schemes, words, &config, err);
+  else
+    refuse_without_target(words, err);
+  if (!tide_err_is_set(err))
+    parse_columns(spec, words->columns, &config, err);
+  if (!tide_err_is_set(err) && words->filter != NULL)
+    parse_filter(spec, words->filter, &config, err);
   if (tide_err_is_set(err)) {
     tide_sink_config_clear(&config);
     return err->rc;
   }
-  if (config.zstd_level == 0)
-    config.zstd_level = ZSTD_LEVEL;
   *ret = config;
   return 0;
 }
 
 void tide_sink_config_clear(struct tide_sink_config *config) {
-  tide_free(config->folder);
+  tide_free(config->url);
+  tide_free(config->place);
+  tide_sink_options_clear(&config->options);
   tide_free(config->columns);
   tide_free(config->filter);
   *config = (struct tide_sink_config){0};
+}
+
+struct tide_target *tide_sink_config_open(struct tide_sink_config *config, const struct tide_patience *patience,
+                                          struct tide_err *err) {
+  return config->scheme->open(config->url, &config->options, patience, err);
 }

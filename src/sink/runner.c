@@ -285,9 +285,8 @@ static void note_at_the_end(struct ticking *ticking, struct tide_err *err) {
 /* ---- the calls ---- */
 
 static int parse_config(struct ticking *ticking, struct tide_err *err) {
-  const struct tide_sink *sink = &ticking->sink;
-  return tide_sink_config_parse(ticking->ds->spec, sink->target, sink->format, sink->columns, sink->filter,
-                                sink->options, &ticking->config, err);
+  const struct tide_sink_words words = tide_sink_words_of_row(&ticking->sink);
+  return tide_sink_config_parse(ticking->runner->schemes, ticking->ds->spec, &words, &ticking->config, err);
 }
 
 static void clear_ticking(struct ticking *ticking) {
@@ -363,9 +362,10 @@ static void count_delivered(struct tide_runner *runner, const struct tide_batch_
   struct tide_sink_config config = {0};
   ack->rows = row->rows;
   struct tide_dataset *ds = tide_dataset_acquire(runner->conn, runner->schema, row->dataset, err);
-  if (ds != NULL && tide_frozen_read(runner->conn->db, row->config, &frozen, err) == 0 && frozen.filter != NULL &&
-      tide_sink_config_parse(ds->spec, frozen.target, frozen.format, frozen.columns, frozen.filter, frozen.options,
-                             &config, err) == 0)
+  if (ds != NULL)
+    tide_frozen_read(runner->conn->db, row->config, &frozen, err);
+  const struct tide_sink_words words = {.columns = frozen.columns, .filter = frozen.filter};
+  if (words.filter != NULL && tide_sink_config_parse(runner->schemes, ds->spec, &words, &config, err) == 0)
     tide_ship_count(ds, &config, row->partition, row->since, row->until, &ack->rows, &ack->skipped, err);
   tide_sink_config_clear(&config);
   tide_frozen_clear(&frozen);

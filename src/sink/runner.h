@@ -6,12 +6,14 @@
 
 #include "base/buf.h"
 #include "engine/dataset.h"
+#include "sink/scheme.h"
 #include "store/exportlog.h"
 #include "store/sink_row.h"
 
 /* One call's work on one schema. */
 struct tide_runner {
   struct tide_conn *conn;
+  const struct tide_schemes *schemes;
   const char *schema;
   const char *owner;    /* this connection, as batches name it */
   bool now;             /* ignore min_rows, max_delay and not_before */

@@ -42,13 +42,13 @@ static void open_shipping(struct shipping *ship, struct tide_err *err) {
   if (ship->ds == NULL)
     return;
   ship->renewed_at = tide_dataset_now_ms(ship->ds);
-  const struct tide_frozen *frozen = &ship->frozen;
-  if (tide_frozen_read(ship->runner->conn->db, row->config, &ship->frozen, err) != 0 ||
-      tide_sink_config_parse(ship->ds->spec, frozen->target, frozen->format, frozen->columns, frozen->filter,
-                             frozen->options, &ship->config, err) != 0 ||
+  if (tide_frozen_read(ship->runner->conn->db, row->config, &ship->frozen, err) != 0)
+    return;
+  const struct tide_sink_words words = tide_sink_words_of(&ship->frozen);
+  if (tide_sink_config_parse(ship->runner->schemes, ship->ds->spec, &words, &ship->config, err) != 0 ||
       tide_rows_open(&ship->rows, ship->ds, &ship->config, row->partition, row->since, row->until, err) != 0)
     return;
-  if (ship->config.folder == NULL || row->object == NULL)
+  if (ship->config.scheme == NULL || row->object == NULL)
     tide_err_set(err, SQLITE_CORRUPT, "batch %lld has no target in its config", (long long)row->batch);
   else
     ship->encoder = create_encoder(&ship->config, &ship->rows, err);
@@ -81,9 +81,10 @@ static void put(struct shipping *ship, struct tide_err *err) {
   if (ship->out.len == 0 || tide_err_is_set(err))
     return;
   if (ship->target == NULL) {
-    ship->target = tide_target_dir_open(ship->config.folder, err);
-    if (ship->target == NULL ||
-        ship->target->methods->begin(ship->target, ship->row->object, ship->row->batch, ship->again, err) != 0)
+    const struct tide_object object = {
+        .name = ship->row->object, .log_id = ship->ds->config.log_id, .token = ship->row->batch, .again = ship->again};
+    ship->target = tide_sink_config_open(&ship->config, NULL, err);
+    if (ship->target == NULL || ship->target->methods->begin(ship->target, &object, err) != 0)
       return;
   }
   ship->target->methods->write(ship->target, ship->out.data, ship->out.len, err);
@@ -129,13 +130,13 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
   else
     tide_err_set(err, SQLITE_CONSTRAINT,
                  "object %s is already in %s and holds other rows: it is left as it is, move it away",
-                 ship->row->object, ship->config.folder);
+                 ship->row->object, ship->config.place);
 }
 
 /* ---- all of it ---- */
 
 static void finish(struct shipping *ship, struct tide_err *err) {
-  bool exists = false;
+  struct tide_answer answer = {0};
   const struct tide_batch_row *row = ship->row;
   if (ship->shipment.rows + ship->shipment.skipped != row->rows)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "batch %lld was claimed with %lld rows, but %lld are there",
@@ -147,9 +148,10 @@ static void finish(struct shipping *ship, struct tide_err *err) {
   ship->shipment.altered = (int64_t)ship->encoder->altered;
   put(ship, err);
   if (!tide_err_is_set(err))
-    ship->target->methods->commit(ship->target, &exists, err);
-  if (exists && !tide_err_is_set(err))
+    ship->target->methods->commit(ship->target, &answer, err);
+  if (answer.verdict == TIDE_VERDICT_EXISTS && !tide_err_is_set(err))
     compare_existing(ship, err);
+  tide_answer_clear(&answer);
 }
 
 void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, bool again,

@@ -1,5 +1,7 @@
-/* A target is where objects go: put is idempotent, an object appears whole under its name or not at all. A new scheme
- * is one new file and a row in registry.c. No SQLite transaction is open while a target works. */
+/* A target is where objects go: put is idempotent, an object appears whole under its name or not at all. A target that
+ * forwards is one that posts each object to a receiver as a request instead, and keeps nothing to read. A new scheme is
+ * one new file and a row of the schemes that a connection knows (scheme.h). No SQLite transaction is open while a
+ * target works. */
 #ifndef TIDE_SINK_TARGET_H
 #define TIDE_SINK_TARGET_H
 
@@ -13,25 +15,86 @@ struct tide_target {
   const struct tide_target_methods *methods;
 };
 
+/* What is put. Strings outlive the object's commit or abort. */
+struct tide_object {
+  const char *name;   /* parts of [A-Za-z0-9%=._~-]+ joined by '/', none of them "." or "..", relative to the target;
+                         anything else is SQLITE_ERROR */
+  const char *log_id; /* with token: to tell temporary names apart, and to know our own */
+  int64_t token;      /* the batch number */
+  bool again;         /* it was tried before, perhaps by a process that died: what that left under this name is taken
+                         away, which may take a look at everything beside it */
+  /* For targets that forward: */
+  const char *key;              /* names the same rows to whoever gets them twice */
+  const char *media_type;       /* "application/x-ndjson" */
+  const char *content_encoding; /* "zstd", or NULL */
+  int64_t tick;                 /* the sink's count of ticks that shipped, and a number drawn for it: what other */
+  int64_t tick_token;           /* targets are told by a marker (tick.h) */
+};
+
+/* What became of an object. */
+enum tide_verdict {
+  TIDE_VERDICT_TAKEN,
+  TIDE_VERDICT_EXISTS, /* of that name there is one already: nothing is left of the new one, and whether the old one is
+                          the same is the caller's to find out by read */
+  /* Those that forward, only: */
+  TIDE_VERDICT_PARTLY,    /* the receiver took all but the rows in `refused` */
+  TIDE_VERDICT_LATER,     /* it took nothing, and asks everybody to come back after retry_after_ms */
+  TIDE_VERDICT_TOO_LARGE, /* it took nothing: fewer rows may pass */
+  TIDE_VERDICT_REFUSED,   /* it took nothing, and will not take these rows however often they come */
+  TIDE_VERDICT_FORBIDDEN, /* it took nothing, and will not until somebody does something about it */
+  TIDE_VERDICT_AHEAD      /* it took nothing, for it has seen a later tick of this sink: `tick` */
+};
+struct tide_refused_row {
+  int64_t row; /* of the object, from 0 */
+  char *reason;
+};
+enum { TIDE_ANSWER_MESSAGE_SIZE = 200, TIDE_ANSWER_REFUSED_MAX = 10000 };
+struct tide_answer {
+  enum tide_verdict verdict;
+  int64_t retry_after_ms; /* from now; -1: it did not say */
+  int64_t tick;
+  struct tide_refused_row *refused; /* ascending, each row once; freed by tide_answer_clear, as each reason */
+  size_t nrefused;
+  char message[TIDE_ANSWER_MESSAGE_SIZE]; /* a sentence for the user when nothing or not all was taken */
+};
+void tide_answer_clear(struct tide_answer *answer); /* all zero is a cleared one */
+
 struct tide_target_methods {
   /* One object at a time: begin, write any number of times, then commit or abort. A failed begin or write and every
-   * commit end it, nothing is left of it; abort is fine at any time. name: parts of [A-Za-z0-9%=._~-]+ joined by
-   * '/', none of them "." or "..", relative to the target; anything else is SQLITE_ERROR. token: the batch number,
-   * to tell temporary names apart. again: the object was tried before, perhaps by a process that died; what that
-   * left under this or an older token is taken away, which takes a look at everything beside the object. */
-  int (*begin)(struct tide_target *target, const char *name, int64_t token, bool again, struct tide_err *err);
+   * commit end it, nothing is left of it; abort is fine at any time. */
+  int (*begin)(struct tide_target *target, const struct tide_object *object, struct tide_err *err);
   int (*write)(struct tide_target *target, const void *bytes, size_t size, struct tide_err *err);
-  /* Makes the object durable under its name, then returns 0. An object that is already there is never replaced:
-   * *ret_exists is true and nothing is left of the new one; whether the old one is the same is the caller's to find out
-   * by read. */
-  int (*commit)(struct tide_target *target, bool *ret_exists, struct tide_err *err);
+  /* Makes the object durable under its name, or posts it, then returns 0 with the answer, which is the caller's to
+   * clear. An object that is already there is never replaced. A failure in err means that what became of it is not
+   * known: the same object is put again later. */
+  int (*commit)(struct tide_target *target, struct tide_answer *ret_answer, struct tide_err *err);
   void (*abort)(struct tide_target *target);
+
+  /* The rest is NULL in a target that forwards. */
 
   /* Reads an object from its start: open, read until it gives 0, close_read. read gives -1 with err on failure.
    * open_read fails with SQLITE_CANTOPEN when there is no such object, and only then. */
   int (*open_read)(struct tide_target *target, const char *name, struct tide_err *err);
   long (*read)(struct tide_target *target, void *into, size_t size, struct tide_err *err);
   void (*close_read)(struct tide_target *target);
+
+  /* Puts a small object in the place of the one of that name, if any: readers see the old bytes or the new. The parts
+   * of object that it looks at: name, log_id, token. */
+  int (*replace)(struct tide_target *target, const struct tide_object *object, const void *bytes, size_t size,
+                 struct tide_err *err);
+
+  /* Calls each for every object below a folder ("a/b"; "": everywhere) whose name sorts bytewise above `after` (NULL:
+   * every one), in that order in a folder that holds no others, and in no order otherwise. Objects under way are not
+   * listed. each returns false to stop, with or without an error. A folder that is not there has none. */
+  int (*list)(struct tide_target *target, const char *folder, const char *after,
+              bool (*each)(void *context, const char *name, int64_t size, struct tide_err *err), void *context,
+              struct tide_err *err);
+
+  /* Takes away what puts of that log left under way, but for those that is_open says are still somebody's: by token
+   * where the target knows it, and otherwise (token -1) by the object's name. below: only objects of that folder. It
+   * costs no more than there is under way. */
+  int (*sweep)(struct tide_target *target, const char *log_id, const char *below,
+               bool (*is_open)(void *context, const char *name, int64_t token), void *context, struct tide_err *err);
 
   void (*destroy)(struct tide_target *target);
 };

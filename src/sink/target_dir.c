@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "base/sqlite.h"
 #include "sink/dir_path.h"
-#include "sink/target.h"
+#include "sink/scheme.h"
 
 enum { BUFFER_SIZE = 256 * 1024, FLAGS_READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK };
 
@@ -132,18 +132,18 @@ static void make_temporary(struct dir_target *dir, int64_t token, struct tide_er
   tide_free(temporary);
 }
 
-static int dir_begin(struct tide_target *target, const char *name, int64_t token, bool again, struct tide_err *err) {
+static int dir_begin(struct tide_target *target, const struct tide_object *object, struct tide_err *err) {
   struct dir_target *dir = (struct dir_target *)target;
-  assert(dir->name == NULL && token >= 0);
-  if (!tide_target_name_check(name, err))
+  assert(dir->name == NULL && object->token >= 0);
+  if (!tide_target_name_check(object->name, err))
     return err->rc;
-  dir->name = tide_copy_string(name, err);
+  dir->name = tide_copy_string(object->name, err);
   if (dir->name != NULL)
-    dir->folder = tide_dir_open_folder(&dir->root, name, true, err);
-  if (again && !tide_err_is_set(err))
-    remove_leftovers(dir, token, err);
+    dir->folder = tide_dir_open_folder(&dir->root, object->name, true, err);
+  if (object->again && !tide_err_is_set(err))
+    remove_leftovers(dir, object->token, err);
   if (!tide_err_is_set(err))
-    make_temporary(dir, token, err);
+    make_temporary(dir, object->token, err);
   if (tide_err_is_set(err))
     end_object(dir);
   return err->rc;
@@ -287,7 +287,7 @@ static void finish_file(struct dir_target *dir, struct tide_err *err) {
     tide_dir_fail(&dir->root, "closing", dir->name, errno, err);
 }
 
-static int dir_commit(struct tide_target *target, bool *ret_exists, struct tide_err *err) {
+static int dir_commit(struct tide_target *target, struct tide_answer *ret_answer, struct tide_err *err) {
   struct dir_target *dir = (struct dir_target *)target;
   assert(dir->file >= 0);
   bool exists = false;
@@ -300,7 +300,7 @@ static int dir_commit(struct tide_target *target, bool *ret_exists, struct tide_
     tide_dir_fail(&dir->root, "syncing the folder of", dir->name, errno, err);
   if (!tide_err_is_set(err)) {
     step("folder_synced");
-    *ret_exists = exists;
+    *ret_answer = (struct tide_answer){.verdict = exists ? TIDE_VERDICT_EXISTS : TIDE_VERDICT_TAKEN};
   }
   end_object(dir);
   return err->rc;
@@ -398,3 +398,22 @@ struct tide_target *tide_target_dir_open(const char *path, struct tide_err *err)
   }
   return &dir->base;
 }
+
+/* ---- the scheme ---- */
+
+static char *check_url(const char *url, struct tide_sink_options *options, struct tide_err *err) {
+  (void)options;
+  return tide_target_dir_path(url, err);
+}
+
+static struct tide_target *open_url(const char *url, struct tide_sink_options *options,
+                                    const struct tide_patience *patience, struct tide_err *err) {
+  (void)options, (void)patience; /* a disk is not waited for */
+  char *path = tide_target_dir_path(url, err);
+  struct tide_target *target = path != NULL ? tide_target_dir_open(path, err) : NULL;
+  tide_free(path);
+  return target;
+}
+
+const struct tide_scheme tide_scheme_file = {
+    .name = "file", .expect = "file:///folder", .takes_tables = true, .check = check_url, .open = open_url};

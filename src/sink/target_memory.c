@@ -44,16 +44,15 @@ static struct object *find(const struct memory_target *memory, const char *name)
   return object;
 }
 
-static int memory_begin(struct tide_target *target, const char *name, int64_t token, bool again, struct tide_err *err) {
+static int memory_begin(struct tide_target *target, const struct tide_object *put, struct tide_err *err) {
   struct memory_target *memory = (struct memory_target *)target;
-  (void)token, (void)again; /* nothing is left behind */
   assert(memory->open == NULL);
-  if (!tide_target_name_check(name, err) || told_to_fail(memory, "begin", err))
+  if (!tide_target_name_check(put->name, err) || told_to_fail(memory, "begin", err))
     return err->rc;
   struct object *object = tide_alloc_zero(1, sizeof *object, err);
   if (object == NULL)
     return err->rc;
-  object->name = tide_copy_string(name, err);
+  object->name = tide_copy_string(put->name, err);
   if (object->name != NULL)
     memory->open = object;
   else
@@ -77,12 +76,13 @@ static int memory_write(struct tide_target *target, const void *bytes, size_t si
   return err->rc;
 }
 
-static int memory_commit(struct tide_target *target, bool *ret_exists, struct tide_err *err) {
+static int memory_commit(struct tide_target *target, struct tide_answer *ret_answer, struct tide_err *err) {
   struct memory_target *memory = (struct memory_target *)target;
   assert(memory->open != NULL);
   if (!told_to_fail(memory, "commit", err)) {
-    *ret_exists = find(memory, memory->open->name) != NULL;
-    if (!*ret_exists) {
+    const bool exists = find(memory, memory->open->name) != NULL;
+    *ret_answer = (struct tide_answer){.verdict = exists ? TIDE_VERDICT_EXISTS : TIDE_VERDICT_TAKEN};
+    if (!exists) {
       memory->open->next = memory->objects;
       memory->objects = memory->open;
       memory->open = NULL;

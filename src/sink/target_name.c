@@ -1,9 +1,16 @@
-/* What targets share: the names of objects, and the folder that a file:/// URL names. */
+/* What targets share: answers, the names of objects, and the folder that a file:/// URL names. */
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/sqlite.h"
 #include "sink/target.h"
+
+void tide_answer_clear(struct tide_answer *answer) {
+  for (size_t i = 0; i < answer->nrefused; i++)
+    tide_free(answer->refused[i].reason);
+  tide_free(answer->refused);
+  *answer = (struct tide_answer){0};
+}
 
 static bool is_dots(const char *part, size_t size) {
   return (size == 1 && part[0] == '.') || (size == 2 && part[0] == '.' && part[1] == '.');

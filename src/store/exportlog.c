@@ -192,6 +192,16 @@ void tide_frozen_clear(struct tide_frozen *frozen) {
   *frozen = (struct tide_frozen){0};
 }
 
+char *tide_options_with(sqlite3 *db, const char *options, const char *name, int64_t value, struct tide_err *err) {
+  char *set = NULL;
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err, "SELECT json_set(coalesce(%Q, '{}'), '$.%q', %lld)", options, name, (long long)value);
+  if (tide_stmt_row(stmt, err))
+    set = tide_stmt_copy_text(stmt, 0, err);
+  sqlite3_finalize(stmt);
+  return set;
+}
+
 /* ---- acks ---- */
 
 void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch_row *row, const struct tide_ack *ack,

@@ -95,6 +95,9 @@ char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct ti
 int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_frozen, struct tide_err *err);
 void tide_frozen_clear(struct tide_frozen *frozen);
 
+/* A sink's options (NULL: none) with one of them set to a number. The caller frees. */
+char *tide_options_with(sqlite3 *db, const char *options, const char *name, int64_t value, struct tide_err *err);
+
 /* ---- acks ---- */
 
 struct tide_ack {

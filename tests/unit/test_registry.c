@@ -16,19 +16,23 @@ static struct tide_sink_config parse(const char *target, const char *format, con
                                      const char *options) {
   struct tide_err err = {0};
   struct tide_sink_config config = {0};
-  ck_assert_int_eq(tide_sink_config_parse(&spec, target, format, list, filter, options, &config, &err), err.rc);
+  const struct tide_schemes schemes = {0};
+  const struct tide_sink_words words = {target, format, list, filter, options};
+  ck_assert_int_eq(tide_sink_config_parse(&schemes, &spec, &words, &config, &err), err.rc);
   assert_ok(err);
   return config;
 }
 
 static void expect_refused(const char *target, const char *format, const char *list, const char *filter,
-                           const char *options, const char *words) {
+                           const char *options, const char *message) {
   struct tide_err err = {0};
   struct tide_sink_config config = {.zstd_level = 77};
-  ck_assert_int_eq(tide_sink_config_parse(&spec, target, format, list, filter, options, &config, &err), SQLITE_ERROR);
-  ck_assert_str_eq(err.msg, words);
+  const struct tide_schemes schemes = {0};
+  const struct tide_sink_words words = {target, format, list, filter, options};
+  ck_assert_int_eq(tide_sink_config_parse(&schemes, &spec, &words, &config, &err), SQLITE_ERROR);
+  ck_assert_str_eq(err.msg, message);
   ck_assert_int_eq(config.zstd_level, 77);
-  ck_assert_ptr_null(config.folder);
+  ck_assert_ptr_null(config.place);
 }
 
 START_TEST(formats_are_found_by_name) {
@@ -47,7 +51,7 @@ START_TEST(a_row_becomes_a_config) {
   struct tide_sink_config config =
       parse("file:///var/a%20b/", "ndjson.zst", "[\"since\",\"A \\\"B\\\"\",\"partition\",\"INGESTED_AT\",\"ts\"]",
             "ts > 5", "{\"zstd_level\":19}");
-  ck_assert_str_eq(config.folder, "/var/a b");
+  ck_assert_str_eq(config.place, "/var/a b");
   ck_assert_str_eq(config.format->name, "ndjson.zst");
   static const int expected[] = {TIDE_ENCODER_SINCE, 2, TIDE_ENCODER_PARTITION, TIDE_ENCODER_INGESTED_AT, 0};
   ck_assert_uint_eq(config.ncolumns, 5);
@@ -75,7 +79,7 @@ END_TEST
 
 START_TEST(sink_without_target_is_the_users) {
   struct tide_sink_config config = parse(NULL, NULL, "[\"ts\"]", "ts IS NOT NULL", NULL);
-  ck_assert_ptr_null(config.folder);
+  ck_assert_ptr_null(config.place);
   ck_assert_ptr_null(config.format);
   ck_assert_uint_eq(config.ncolumns, 1);
   tide_sink_config_clear(&config);
@@ -89,7 +93,7 @@ START_TEST(sink_without_target_is_the_users) {
 END_TEST
 
 START_TEST(unknown_targets_are_refused) {
-#define EXPECTED ": expected file:///folder, or NULL for a sink you drive yourself"
+#define EXPECTED ": expected file:///folder (the extension tidemark_net adds s3 and http), or NULL for a sink you drive yourself"
   expect_refused("s3://bucket/a", "ndjson", NULL, NULL, NULL, "target scheme \"s3\" is not known here" EXPECTED);
   expect_refused("https://host:80/a", "ndjson", NULL, NULL, NULL, "target scheme \"https\" is not known here" EXPECTED);
   expect_refused("/var/a:b", "ndjson", NULL, NULL, NULL, "target \"/var/a:b\" has no scheme" EXPECTED);
@@ -140,7 +144,7 @@ START_TEST(bad_options_are_refused_by_name) {
   expect_refused("file:///a", "ndjson", NULL, NULL, "[1]", NOT_AN_OBJECT "[1]");
   expect_refused("file:///a", "ndjson", NULL, NULL, "{zstd_level:3}", NOT_AN_OBJECT "{zstd_level:3}");
   expect_refused("file:///a", "ndjson", NULL, NULL, "{\"level\":3}",
-                 "option \"level\" is not known: expected zstd_level");
+                 "option \"level\" is not known for this target and format: expected one of table");
   expect_refused("file:///a", "ndjson", NULL, NULL, "{\"zstd_level\":3}",
                  "option zstd_level does nothing for format ndjson: expected a compressed format");
   expect_refused("file:///a", "ndjson.zst", NULL, NULL, "{\"zstd_level\":0}", NOT_A_LEVEL("0"));

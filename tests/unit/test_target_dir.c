@@ -89,13 +89,25 @@ static struct tide_target *open_target(void) {
   return target;
 }
 
+static int begin(struct tide_target *target, const char *name, int64_t token, bool again, struct tide_err *err) {
+  const struct tide_object object = {.name = name, .log_id = "0123456789abcdef", .token = token, .again = again};
+  return target->methods->begin(target, &object, err);
+}
+
+static int commit(struct tide_target *target, bool *ret_exists, struct tide_err *err) {
+  struct tide_answer answer = {0};
+  if (target->methods->commit(target, &answer, err) == 0)
+    *ret_exists = answer.verdict == TIDE_VERDICT_EXISTS;
+  return err->rc;
+}
+
 static void put(struct tide_target *target, const char *name, const char *content, bool *ret_exists,
                 struct tide_err *err) {
-  target->methods->begin(target, name, 7, true, err);
+  begin(target, name, 7, true, err);
   if (!tide_err_is_set(err))
     target->methods->write(target, content, strlen(content), err);
   if (!tide_err_is_set(err))
-    target->methods->commit(target, ret_exists, err);
+    commit(target, ret_exists, err);
 }
 
 /* Puts and expects a failure with that code and those words ("%s" is the root). */
@@ -113,13 +125,13 @@ START_TEST(object_appears_whole_under_its_name) {
   struct tide_err err = {0};
   struct tide_target *target = open_target();
   bool found = true;
-  target->methods->begin(target, NAME, 7, true, &err);
+  begin(target, NAME, 7, true, &err);
   target->methods->write(target, "one\n", 4, &err);
   assert_ok(err);
   ck_assert(!exists(NAME));
   ck_assert(exists("logs/source=web/.1-2.ndjson.7.tmp"));
   target->methods->write(target, "two\n", 4, &err);
-  target->methods->commit(target, &found, &err);
+  commit(target, &found, &err);
   assert_ok(err);
   ck_assert(!found);
   ck_assert_str_eq(content_of(NAME), "one\ntwo\n");
@@ -139,14 +151,14 @@ START_TEST(big_and_small_writes_keep_their_order) {
   unsigned char *bytes = malloc(SIZE), *back = malloc(SIZE);
   for (size_t i = 0; i < SIZE; i++)
     bytes[i] = (unsigned char)(i * 2654435761u >> 13);
-  target->methods->begin(target, "a/b", 1, true, &err);
+  begin(target, "a/b", 1, true, &err);
   static const size_t pieces[] = {1, 100000, 262143, 300000, 0, 37856};
   size_t at = 0;
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; at += pieces[i++])
     target->methods->write(target, bytes + at, pieces[i], &err);
   ck_assert_uint_eq(at, SIZE);
   bool found = true;
-  target->methods->commit(target, &found, &err);
+  commit(target, &found, &err);
   target->methods->open_read(target, "a/b", &err);
   assert_ok(err);
   size_t got = 0;
@@ -189,7 +201,7 @@ START_TEST(first_try_does_not_look_for_leftovers) {
   struct tide_target *target = open_target();
   mkdir(below("d"), 0755);
   make_file("d/.1-2.x.3.tmp", "older token");
-  target->methods->begin(target, "d/1-2.x", 7, false, &err);
+  begin(target, "d/1-2.x", 7, false, &err);
   assert_ok(err);
   ck_assert(exists("d/.1-2.x.3.tmp"));
   tide_target_destroy(target);
@@ -223,13 +235,13 @@ START_TEST(abort_leaves_nothing) {
   struct tide_err err = {0};
   struct tide_target *target = open_target();
   target->methods->abort(target);
-  target->methods->begin(target, NAME, 7, true, &err);
+  begin(target, NAME, 7, true, &err);
   target->methods->write(target, "x", 1, &err);
   assert_ok(err);
   target->methods->abort(target);
   target->methods->abort(target);
   ck_assert_int_eq(files_in("logs/source=web"), 0);
-  target->methods->begin(target, NAME, 7, true, &err);
+  begin(target, NAME, 7, true, &err);
   assert_ok(err);
   tide_target_destroy(target);
   ck_assert_int_eq(files_in("logs/source=web"), 0);
@@ -321,7 +333,7 @@ START_TEST(names_that_lead_out_are_refused) {
   struct tide_target *target = open_target();
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     struct tide_err err = {0};
-    ck_assert_int_eq(target->methods->begin(target, names[i], 1, true, &err), SQLITE_ERROR);
+    ck_assert_int_eq(begin(target, names[i], 1, true, &err), SQLITE_ERROR);
     tide_err_clear(&err);
     ck_assert_int_eq(target->methods->open_read(target, names[i], &err), SQLITE_ERROR);
   }
@@ -357,7 +369,7 @@ START_TEST(failed_write_leaves_nothing) {
   low = old;
   low.rlim_cur = 300000;
   char *bytes = calloc(1, 400000);
-  target->methods->begin(target, NAME, 7, true, &err);
+  begin(target, NAME, 7, true, &err);
   setrlimit(RLIMIT_FSIZE, &low);
   int rc = target->methods->write(target, bytes, 400000, &err);
   setrlimit(RLIMIT_FSIZE, &old);
@@ -371,11 +383,11 @@ START_TEST(failed_write_leaves_nothing) {
   bool found = true;
   tide_err_clear(&err);
   low.rlim_cur = 10;
-  target->methods->begin(target, NAME, 7, true, &err);
+  begin(target, NAME, 7, true, &err);
   target->methods->write(target, bytes, 1000, &err);
   assert_ok(err);
   setrlimit(RLIMIT_FSIZE, &low);
-  ck_assert_int_eq(target->methods->commit(target, &found, &err), SQLITE_IOERR);
+  ck_assert_int_eq(commit(target, &found, &err), SQLITE_IOERR);
   setrlimit(RLIMIT_FSIZE, &old);
   ck_assert_int_eq(files_in("logs/source=web"), 0);
   tide_err_clear(&err);
@@ -396,7 +408,7 @@ START_TEST(full_and_read_only_disks_have_their_codes) {
     return;
   struct tide_target *target = open_target();
   char *bytes = calloc(1, 400000);
-  target->methods->begin(target, NAME, 7, true, &err);
+  begin(target, NAME, 7, true, &err);
   ck_assert_int_eq(target->methods->write(target, bytes, 400000, &err), SQLITE_FULL);
   snprintf(expected, sizeof expected, "writing \"%s/" NAME "\": No space left on device" AGAIN, root);
   ck_assert_str_eq(err.msg, expected);
@@ -568,7 +580,7 @@ START_TEST(memory_target_keeps_and_fails_as_told) {
     ck_assert_ptr_null(tide_target_memory_object(target, "new"));
   }
   tide_err_clear(&err);
-  ck_assert_int_eq(target->methods->begin(target, "../x", 1, true, &err), SQLITE_ERROR);
+  ck_assert_int_eq(begin(target, "../x", 1, true, &err), SQLITE_ERROR);
   tide_target_destroy(target);
 }
 END_TEST
