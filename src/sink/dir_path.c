@@ -87,13 +87,13 @@ void tide_dir_fail_kind(const struct tide_dir_root *root, int folder, const char
 }
 
 /* The folder that name's first `size` bytes name, whose last part is in `folder`. */
-static int enter(const struct tide_dir_root *root, int folder, const char *name, size_t size, bool make,
-                 struct tide_err *err) {
+static int enter(const struct tide_dir_root *root, int folder, const char *name, size_t size,
+                 enum tide_dir_missing missing, struct tide_err *err) {
   static const int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
   char last[NAME_MAX + 2];
   copy_last_part(name, size, last);
   int child = tide_dir_openat(folder, last, flags);
-  if (child < 0 && errno == ENOENT && make) {
+  if (child < 0 && errno == ENOENT && missing != TIDE_DIR_MISSING_FAILS) {
     if (mkdirat(folder, last, 0777) != 0 && errno != EEXIST) {
       tide_dir_fail(root, "making a folder for", name, errno, err);
       return -1;
@@ -102,11 +102,11 @@ static int enter(const struct tide_dir_root *root, int folder, const char *name,
   }
   if (child < 0 && (errno == ENOTDIR || errno == ELOOP))
     tide_dir_fail_kind(root, folder, name, size, "folder", err);
-  else if (child < 0 && errno == ENOENT && !make)
+  else if (child < 0 && errno == ENOENT && missing == TIDE_DIR_MISSING_FAILS)
     tide_err_set(err, SQLITE_CANTOPEN, "\"%s/%s\" does not exist", root->path, name);
   else if (child < 0)
     tide_dir_fail(root, "opening the folder of", name, errno, err);
-  else if (make && tide_dir_sync_folder(folder) != 0)
+  else if (missing == TIDE_DIR_MISSING_IS_SYNCED && tide_dir_sync_folder(folder) != 0)
     tide_dir_fail(root, "syncing a folder of", name, errno, err);
   if (tide_err_is_set(err) && child >= 0) {
     close(child);
@@ -115,15 +115,27 @@ static int enter(const struct tide_dir_root *root, int folder, const char *name,
   return child;
 }
 
-int tide_dir_open_folder(const struct tide_dir_root *root, const char *name, bool make, struct tide_err *err) {
+int tide_dir_open_folder(const struct tide_dir_root *root, const char *name, enum tide_dir_missing missing,
+                         struct tide_err *err) {
   int folder = fcntl(root->fd, F_DUPFD_CLOEXEC, LOWEST_FD);
   if (folder < 0)
     tide_dir_fail(root, "opening the folder of", name, errno, err);
   const char *slash = strchr(name, '/');
   for (; folder >= 0 && slash != NULL; slash = strchr(slash + 1, '/')) {
-    int child = enter(root, folder, name, (size_t)(slash - name), make, err);
+    int child = enter(root, folder, name, (size_t)(slash - name), missing, err);
     close(folder);
     folder = child;
   }
   return folder;
+}
+
+DIR *tide_dir_read_names(int folder) {
+  int fd = tide_dir_openat(folder, ".", O_RDONLY | O_DIRECTORY);
+  DIR *names = fd >= 0 ? fdopendir(fd) : NULL;
+  if (names == NULL && fd >= 0) {
+    int saved = errno;
+    close(fd);
+    errno = saved;
+  }
+  return names;
 }

@@ -4,7 +4,7 @@
 #ifndef TIDE_SINK_DIR_PATH_H
 #define TIDE_SINK_DIR_PATH_H
 
-#include <stdbool.h>
+#include <dirent.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -17,10 +17,20 @@ struct tide_dir_root {
 /* openat that goes on after a signal and gives a descriptor above 2, or -1 with errno. O_CLOEXEC is added. */
 int tide_dir_openat(int folder, const char *name, int flags);
 
-/* The folder that holds the last part of `name` (which tide_target_name_check has passed), for the caller to close; -1
- * with err. make: folders that are missing are made, and every folder on the way is synced, so that an earlier try that
- * was cut short between making one and syncing its parent does no harm. */
-int tide_dir_open_folder(const struct tide_dir_root *root, const char *name, bool make, struct tide_err *err);
+enum tide_dir_missing {
+  TIDE_DIR_MISSING_FAILS, /* with SQLITE_CANTOPEN, which stands for nothing else */
+  TIDE_DIR_MISSING_IS_MADE,
+  TIDE_DIR_MISSING_IS_SYNCED /* made, and every folder on the way is synced, so that an earlier try that was cut short
+                                between making one and syncing its parent does no harm */
+};
+
+/* The folder that holds the last part of `name` (which tide_target_name_check has passed; it may also end with a slash,
+ * or be empty for the root), for the caller to close; -1 with err. */
+int tide_dir_open_folder(const struct tide_dir_root *root, const char *name, enum tide_dir_missing missing,
+                         struct tide_err *err);
+
+/* A folder's names, for readdir and closedir, from the start; the descriptor stays the caller's. NULL with errno. */
+DIR *tide_dir_read_names(int folder);
 
 /* fsync of a file or folder; 0, or -1 with errno. File systems that cannot sync folders at all are not an error. */
 int tide_dir_sync_file(int file);

@@ -105,7 +105,8 @@ char *tide_target_dir_path(const char *url, struct tide_err *err);
 
 /* Objects as files of a folder, which must exist: one that does not may be a disk that is not mounted. Folders below it
  * are made as names need them; a symbolic link below it is refused, so that nothing is ever written elsewhere. A file
- * under way is named ".<last part>.<token>.tmp" in the folder of its object. A failure has SQLite's code for its kind:
+ * under way is in the folder's `_tidemark/tmp` (dir_temporary.h), which must be on the same file system as its object's.
+ * sweep goes by log id and token alone: a log has one sink in a folder. A failure has SQLite's code for its kind:
  * SQLITE_FULL no space or quota, SQLITE_CANTOPEN missing, SQLITE_PERM, SQLITE_READONLY, otherwise SQLITE_IOERR. */
 struct tide_target *tide_target_dir_open(const char *path, struct tide_err *err);
 
@@ -114,12 +115,18 @@ struct tide_target *tide_target_dir_open(const char *path, struct tide_err *err)
 extern void (*tide_target_dir_step)(const char *step);
 /* The file system's ways to name a file without replacing another that are passed over: 1 renameat2, 2 linkat too. */
 extern int tide_target_dir_ways_missing;
+/* Unless error is 0, a disk has `left` bytes left for all writes, and then says ENOSPC or the like. */
+struct tide_target_dir_room {
+  size_t left;
+  int error;
+};
+extern struct tide_target_dir_room tide_target_dir_room;
 #endif
 
 /* Keeps objects in memory, for tests. */
 struct tide_target *tide_target_memory_create(struct tide_err *err);
 
-/* Makes the next call of "begin", "write" or "commit" fail with that code. */
+/* Makes the next call of "begin", "write", "commit", "replace", "list" or "sweep" fail with that code. */
 void tide_target_memory_fail(struct tide_target *target, const char *method, int rc);
 
 /* The bytes of an object, which the target owns until its next commit; NULL when there is none. */

@@ -1,19 +1,17 @@
-/* Objects as files: a temporary one beside the object, fsync, a rename that replaces nothing, fsync of the folder. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* renameat2 */
-#endif
+/* Objects as files: a temporary one in a folder of its own, fsync, a rename that replaces nothing, fsync of the
+ * object's folder. */
 #include <assert.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "base/sqlite.h"
+#include "sink/dir_list.h"
 #include "sink/dir_path.h"
+#include "sink/dir_temporary.h"
 #include "sink/scheme.h"
 
 enum { BUFFER_SIZE = 256 * 1024, FLAGS_READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK };
@@ -23,36 +21,11 @@ struct dir_target {
   struct tide_dir_root root;
   unsigned char *buffer; /* small writes on their way to the file */
   size_t buffered;
-  char *name;      /* of the object under way; NULL: none */
-  char *temporary; /* its file's name in folder, from when the file is made until it is renamed or removed */
-  int folder;      /* -1: none, as the next two */
-  int file;
+  struct tide_dir_temporary temporary; /* the object under way */
+  int folder;                          /* its own; -1: none, as the next */
   int reading;
   char *read_name;
 };
-
-#ifdef TIDE_TEST_HOOKS
-void (*tide_target_dir_step)(const char *step);
-int tide_target_dir_ways_missing;
-
-static void step(const char *name) {
-  if (tide_target_dir_step != NULL)
-    tide_target_dir_step(name);
-}
-
-static bool way_is_missing(int way) {
-  return way <= tide_target_dir_ways_missing;
-}
-#else
-static void step(const char *name) {
-  (void)name;
-}
-
-static bool way_is_missing(int way) {
-  (void)way;
-  return false;
-}
-#endif
 
 static const char *last_part(const char *name) {
   const char *slash = strrchr(name, '/');
@@ -66,84 +39,25 @@ static void close_fd(int *fd) {
 }
 
 /* Whatever is left of the object under way goes: the file without its name, the memory. Also the way out of every
- * failure, whose error is set already, so that a file that cannot be removed is left to the next begin. */
+ * failure, whose error is set already. */
 static void end_object(struct dir_target *dir) {
-  close_fd(&dir->file);
-  if (dir->temporary != NULL)
-    unlinkat(dir->folder, dir->temporary, 0);
+  tide_dir_temporary_discard(&dir->temporary);
   close_fd(&dir->folder);
-  tide_free(dir->temporary);
-  tide_free(dir->name);
-  dir->temporary = NULL;
-  dir->name = NULL;
   dir->buffered = 0;
 }
 
 /* ---- begin ---- */
 
-/* Whether a file is ".<last>.<digits>.tmp" with a token of at most ours: a newer token has a newer owner. */
-static bool is_leftover(const char *file, const char *last, int64_t token) {
-  size_t size = strlen(last);
-  if (file[0] != '.' || strncmp(file + 1, last, size) != 0 || file[1 + size] != '.')
-    return false;
-  const char *digit = file + size + 2;
-  int64_t found = 0;
-  if (*digit < '0' || *digit > '9')
-    return false;
-  for (; *digit >= '0' && *digit <= '9'; digit++) {
-    if (found > (token - (*digit - '0')) / 10)
-      return false;
-    found = found * 10 + (*digit - '0');
-  }
-  return found <= token && strcmp(digit, ".tmp") == 0;
-}
-
-static void remove_leftovers(struct dir_target *dir, int64_t token, struct tide_err *err) {
-  int fd = tide_dir_openat(dir->folder, ".", O_RDONLY | O_DIRECTORY);
-  DIR *list = fd >= 0 ? fdopendir(fd) : NULL;
-  if (list == NULL) {
-    tide_dir_fail(&dir->root, "listing the folder of", dir->name, errno, err);
-    close_fd(&fd);
-    return;
-  }
-  const struct dirent *entry;
-  while (errno = 0, (entry = readdir(list)) != NULL) {
-    if (!is_leftover(entry->d_name, last_part(dir->name), token))
-      continue;
-    if (unlinkat(dir->folder, entry->d_name, 0) != 0 && errno != ENOENT)
-      tide_dir_fail(&dir->root, "removing what an earlier try left of", dir->name, errno, err);
-  }
-  if (errno != 0)
-    tide_dir_fail(&dir->root, "listing the folder of", dir->name, errno, err);
-  closedir(list);
-}
-
-static void make_temporary(struct dir_target *dir, int64_t token, struct tide_err *err) {
-  char *temporary = tide_printf(err, ".%s.%lld.tmp", last_part(dir->name), (long long)token);
-  if (temporary == NULL)
-    return;
-  dir->file = tide_dir_openat(dir->folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW);
-  if (dir->file >= 0) {
-    dir->temporary = temporary;
-    step("created");
-    return;
-  }
-  tide_dir_fail(&dir->root, "creating", dir->name, errno, err);
-  tide_free(temporary);
-}
-
 static int dir_begin(struct tide_target *target, const struct tide_object *object, struct tide_err *err) {
   struct dir_target *dir = (struct dir_target *)target;
-  assert(dir->name == NULL && object->token >= 0);
+  assert(dir->folder < 0);
   if (!tide_target_name_check(object->name, err))
     return err->rc;
-  dir->name = tide_copy_string(object->name, err);
-  if (dir->name != NULL)
-    dir->folder = tide_dir_open_folder(&dir->root, object->name, true, err);
+  dir->folder = tide_dir_open_folder(&dir->root, object->name, TIDE_DIR_MISSING_IS_SYNCED, err);
   if (object->again && !tide_err_is_set(err))
-    remove_leftovers(dir, object->token, err);
+    tide_dir_temporary_remove_tries(&dir->root, object, err);
   if (!tide_err_is_set(err))
-    make_temporary(dir, object->token, err);
+    tide_dir_temporary_create(&dir->temporary, &dir->root, object, err);
   if (tide_err_is_set(err))
     end_object(dir);
   return err->rc;
@@ -151,32 +65,18 @@ static int dir_begin(struct tide_target *target, const struct tide_object *objec
 
 /* ---- write ---- */
 
-static void write_all(struct dir_target *dir, const unsigned char *bytes, size_t size, struct tide_err *err) {
-  while (size > 0) {
-    ssize_t done = write(dir->file, bytes, size);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0) {
-      tide_dir_fail(&dir->root, "writing", dir->name, done < 0 ? errno : EIO, err);
-      return;
-    }
-    bytes += done;
-    size -= (size_t)done;
-  }
-}
-
 static void flush(struct dir_target *dir, struct tide_err *err) {
-  write_all(dir, dir->buffer, dir->buffered, err);
+  tide_dir_temporary_write(&dir->temporary, dir->buffer, dir->buffered, err);
   dir->buffered = 0;
 }
 
 static int dir_write(struct tide_target *target, const void *bytes, size_t size, struct tide_err *err) {
   struct dir_target *dir = (struct dir_target *)target;
-  assert(dir->file >= 0);
+  assert(dir->temporary.file >= 0);
   if (size > BUFFER_SIZE - dir->buffered)
     flush(dir, err);
   if (size >= BUFFER_SIZE && !tide_err_is_set(err)) {
-    write_all(dir, bytes, size, err);
+    tide_dir_temporary_write(&dir->temporary, bytes, size, err);
   } else if (size > 0 && !tide_err_is_set(err)) {
     memcpy(dir->buffer + dir->buffered, bytes, size);
     dir->buffered += size;
@@ -187,58 +87,6 @@ static int dir_write(struct tide_target *target, const void *bytes, size_t size,
 }
 
 /* ---- commit ---- */
-
-/* Whether errno says that the file system does not know this way of naming a file. */
-static bool way_is_unknown(void) {
-  return errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP || errno == EPERM || errno == EMLINK;
-}
-
-static int rename_noreplace(int folder, const char *from, const char *to) {
-#ifdef RENAME_NOREPLACE
-  if (!way_is_missing(1))
-    return renameat2(folder, from, folder, to, RENAME_NOREPLACE);
-#else
-  (void)folder, (void)from, (void)to;
-#endif
-  errno = ENOSYS;
-  return -1;
-}
-
-static int link_noreplace(int folder, const char *from, const char *to) {
-  if (!way_is_missing(2))
-    return linkat(folder, from, folder, to, 0) == 0 ? unlinkat(folder, from, 0) : -1;
-  errno = ENOSYS;
-  return -1;
-}
-
-/* The last resort: two processes may pass each other between the look and the rename. They would have to work on the
- * same batch, and then write the same rows. */
-static int look_and_rename(int folder, const char *from, const char *to) {
-  struct stat st;
-  if (fstatat(folder, to, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-    errno = EEXIST;
-    return -1;
-  }
-  return errno == ENOENT ? renameat(folder, from, folder, to) : -1;
-}
-
-/* Gives the object its name; false when there is one already, or err is set. */
-static bool publish(struct dir_target *dir, struct tide_err *err) {
-  const char *last = last_part(dir->name);
-  int rc = rename_noreplace(dir->folder, dir->temporary, last);
-  if (rc != 0 && way_is_unknown())
-    rc = link_noreplace(dir->folder, dir->temporary, last);
-  if (rc != 0 && way_is_unknown())
-    rc = look_and_rename(dir->folder, dir->temporary, last);
-  if (rc == 0) {
-    tide_free(dir->temporary);
-    dir->temporary = NULL;
-    step("renamed");
-  } else if (errno != EEXIST) {
-    tide_dir_fail(&dir->root, "naming", dir->name, errno, err);
-  }
-  return rc == 0;
-}
 
 /* Opens an object that is there: a regular file. */
 static int open_object(const struct tide_dir_root *root, int folder, const char *name, struct tide_err *err) {
@@ -260,48 +108,36 @@ static int open_object(const struct tide_dir_root *root, int folder, const char 
 
 /* An object that is there may have been named by a try that was cut short before its folder was synced. */
 static void sync_existing(struct dir_target *dir, struct tide_err *err) {
-  if (unlinkat(dir->folder, dir->temporary, 0) != 0)
-    tide_dir_fail(&dir->root, "removing the second copy of", dir->name, errno, err);
-  tide_free(dir->temporary);
-  dir->temporary = NULL;
-  int file = open_object(&dir->root, dir->folder, dir->name, err);
+  const char *name = dir->temporary.object;
+  int file = open_object(&dir->root, dir->folder, name, err);
   if (file >= 0 && tide_dir_sync_file(file) != 0)
-    tide_dir_fail(&dir->root, "syncing", dir->name, errno, err);
+    tide_dir_fail(&dir->root, "syncing", name, errno, err);
   close_fd(&file);
 }
 
-/* All bytes on the disk, the file closed. */
-static void finish_file(struct dir_target *dir, struct tide_err *err) {
-  flush(dir, err);
+static void sync_folder(struct dir_target *dir, int folder, const char *name, struct tide_err *err) {
   if (tide_err_is_set(err))
     return;
-  step("written");
-  if (tide_dir_sync_file(dir->file) != 0) {
-    tide_dir_fail(&dir->root, "syncing", dir->name, errno, err);
-    return;
-  }
-  step("synced");
-  int rc = close(dir->file);
-  dir->file = -1;
-  if (rc != 0 && errno != EINTR) /* after EINTR the descriptor is gone, and the file was synced before */
-    tide_dir_fail(&dir->root, "closing", dir->name, errno, err);
+  if (tide_dir_sync_folder(folder) != 0)
+    tide_dir_fail(&dir->root, "syncing the folder of", name, errno, err);
+  else
+    tide_dir_temporary_step("folder_synced");
 }
 
 static int dir_commit(struct tide_target *target, struct tide_answer *ret_answer, struct tide_err *err) {
   struct dir_target *dir = (struct dir_target *)target;
-  assert(dir->file >= 0);
+  assert(dir->temporary.file >= 0);
   bool exists = false;
-  finish_file(dir, err);
-  if (!tide_err_is_set(err) && !publish(dir, err) && !tide_err_is_set(err)) {
+  flush(dir, err);
+  tide_dir_temporary_finish(&dir->temporary, err);
+  if (!tide_err_is_set(err) && !tide_dir_temporary_name_new(&dir->temporary, dir->folder, err) &&
+      !tide_err_is_set(err)) {
     exists = true;
     sync_existing(dir, err);
   }
-  if (!tide_err_is_set(err) && tide_dir_sync_folder(dir->folder) != 0)
-    tide_dir_fail(&dir->root, "syncing the folder of", dir->name, errno, err);
-  if (!tide_err_is_set(err)) {
-    step("folder_synced");
+  sync_folder(dir, dir->folder, dir->temporary.object, err);
+  if (!tide_err_is_set(err))
     *ret_answer = (struct tide_answer){.verdict = exists ? TIDE_VERDICT_EXISTS : TIDE_VERDICT_TAKEN};
-  }
   end_object(dir);
   return err->rc;
 }
@@ -325,7 +161,7 @@ static int dir_open_read(struct tide_target *target, const char *name, struct ti
   if (!tide_target_name_check(name, err))
     return err->rc;
   dir->read_name = tide_copy_string(name, err);
-  int folder = dir->read_name != NULL ? tide_dir_open_folder(&dir->root, name, false, err) : -1;
+  int folder = dir->read_name != NULL ? tide_dir_open_folder(&dir->root, name, TIDE_DIR_MISSING_FAILS, err) : -1;
   if (folder >= 0)
     dir->reading = open_object(&dir->root, folder, name, err);
   close_fd(&folder);
@@ -344,6 +180,45 @@ static long dir_read(struct tide_target *target, void *into, size_t size, struct
   if (done < 0)
     tide_dir_fail(&dir->root, "reading", dir->read_name, errno, err);
   return (long)done;
+}
+
+/* ---- the others ---- */
+
+static int dir_replace(struct tide_target *target, const struct tide_object *object, const void *bytes, size_t size,
+                       struct tide_err *err) {
+  struct dir_target *dir = (struct dir_target *)target;
+  struct tide_dir_temporary temporary = TIDE_DIR_TEMPORARY_NONE;
+  if (!tide_target_name_check(object->name, err))
+    return err->rc;
+  int folder = tide_dir_open_folder(&dir->root, object->name, TIDE_DIR_MISSING_IS_SYNCED, err);
+  if (folder >= 0) {
+    tide_dir_temporary_create(&temporary, &dir->root, object, err);
+    tide_dir_temporary_write(&temporary, bytes, size, err);
+    tide_dir_temporary_finish(&temporary, err);
+    tide_dir_temporary_name_over(&temporary, folder, err);
+  }
+  sync_folder(dir, folder, object->name, err);
+  tide_dir_temporary_discard(&temporary);
+  close_fd(&folder);
+  return err->rc;
+}
+
+static int dir_list(struct tide_target *target, const char *folder, const char *after,
+                    bool (*each)(void *context, const char *name, int64_t size, struct tide_err *err), void *context,
+                    struct tide_err *err) {
+  const struct dir_target *dir = (const struct dir_target *)target;
+  tide_dir_list(&dir->root, folder, after, tide_dir_temporary_folder, each, context, err);
+  return err->rc;
+}
+
+/* A log has one sink in a folder, so that all its files under way are that one's. */
+static int dir_sweep(struct tide_target *target, const char *log_id, const char *below,
+                     bool (*is_open)(void *context, const char *name, int64_t token), void *context,
+                     struct tide_err *err) {
+  const struct dir_target *dir = (const struct dir_target *)target;
+  (void)below;
+  tide_dir_temporary_sweep(&dir->root, log_id, is_open, context, err);
+  return err->rc;
 }
 
 /* ---- open, destroy ---- */
@@ -382,13 +257,17 @@ struct tide_target *tide_target_dir_open(const char *path, struct tide_err *err)
       .open_read = dir_open_read,
       .read = dir_read,
       .close_read = dir_close_read,
+      .replace = dir_replace,
+      .list = dir_list,
+      .sweep = dir_sweep,
       .destroy = dir_destroy,
   };
   struct dir_target *dir = tide_alloc_zero(1, sizeof *dir, err);
   if (dir == NULL)
     return NULL;
   dir->base.methods = &methods;
-  dir->root.fd = dir->folder = dir->file = dir->reading = -1;
+  dir->temporary = TIDE_DIR_TEMPORARY_NONE;
+  dir->root.fd = dir->folder = dir->reading = -1;
   dir->buffer = tide_alloc(BUFFER_SIZE, err);
   if (dir->buffer != NULL)
     open_root(dir, path, err);

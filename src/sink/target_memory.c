@@ -44,19 +44,23 @@ static struct object *find(const struct memory_target *memory, const char *name)
   return object;
 }
 
+static struct object *create_object(const char *name, struct tide_err *err) {
+  struct object *object = tide_alloc_zero(1, sizeof *object, err);
+  if (object == NULL)
+    return NULL;
+  object->name = tide_copy_string(name, err);
+  if (object->name != NULL)
+    return object;
+  object_free(object);
+  return NULL;
+}
+
 static int memory_begin(struct tide_target *target, const struct tide_object *put, struct tide_err *err) {
   struct memory_target *memory = (struct memory_target *)target;
   assert(memory->open == NULL);
   if (!tide_target_name_check(put->name, err) || told_to_fail(memory, "begin", err))
     return err->rc;
-  struct object *object = tide_alloc_zero(1, sizeof *object, err);
-  if (object == NULL)
-    return err->rc;
-  object->name = tide_copy_string(put->name, err);
-  if (object->name != NULL)
-    memory->open = object;
-  else
-    object_free(object);
+  memory->open = create_object(put->name, err);
   return err->rc;
 }
 
@@ -120,6 +124,68 @@ static void memory_close_read(struct tide_target *target) {
   ((struct memory_target *)target)->reading = NULL;
 }
 
+/* ---- the others ---- */
+
+static int memory_replace(struct tide_target *target, const struct tide_object *put, const void *bytes, size_t size,
+                          struct tide_err *err) {
+  struct memory_target *memory = (struct memory_target *)target;
+  struct tide_buf copy = {0};
+  if (!tide_target_name_check(put->name, err) || told_to_fail(memory, "replace", err))
+    return err->rc;
+  tide_buf_put(&copy, bytes, size, err);
+  struct object *object = find(memory, put->name);
+  if (object == NULL && !tide_err_is_set(err)) {
+    object = create_object(put->name, err);
+    if (object != NULL) {
+      object->next = memory->objects;
+      memory->objects = object;
+    }
+  }
+  if (tide_err_is_set(err)) {
+    tide_buf_clear(&copy);
+  } else {
+    tide_buf_clear(&object->bytes);
+    object->bytes = copy;
+  }
+  return err->rc;
+}
+
+static bool is_below(const char *name, const char *folder) {
+  const size_t size = strlen(folder);
+  return size == 0 || (strncmp(name, folder, size) == 0 && name[size] == '/');
+}
+
+/* The lowest object below a folder above a name. */
+static const struct object *next_of(const struct memory_target *memory, const char *folder, const char *after) {
+  const struct object *lowest = NULL;
+  for (const struct object *object = memory->objects; object != NULL; object = object->next)
+    if (is_below(object->name, folder) && (after == NULL || strcmp(object->name, after) > 0) &&
+        (lowest == NULL || strcmp(object->name, lowest->name) < 0))
+      lowest = object;
+  return lowest;
+}
+
+static int memory_list(struct tide_target *target, const char *folder, const char *after,
+                       bool (*each)(void *context, const char *name, int64_t size, struct tide_err *err), void *context,
+                       struct tide_err *err) {
+  struct memory_target *memory = (struct memory_target *)target;
+  if ((folder[0] != '\0' && !tide_target_name_check(folder, err)) || told_to_fail(memory, "list", err))
+    return err->rc;
+  const struct object *object = next_of(memory, folder, after);
+  while (object != NULL && each(context, object->name, (int64_t)object->bytes.len, err) && !tide_err_is_set(err))
+    object = next_of(memory, folder, object->name);
+  return err->rc;
+}
+
+/* What is under way in memory is gone with whoever put it there. */
+static int memory_sweep(struct tide_target *target, const char *log_id, const char *below,
+                        bool (*is_open)(void *context, const char *name, int64_t token), void *context,
+                        struct tide_err *err) {
+  (void)log_id, (void)below, (void)is_open, (void)context;
+  told_to_fail((struct memory_target *)target, "sweep", err);
+  return err->rc;
+}
+
 static void memory_destroy(struct tide_target *target) {
   struct memory_target *memory = (struct memory_target *)target;
   memory_abort(target);
@@ -140,6 +206,9 @@ struct tide_target *tide_target_memory_create(struct tide_err *err) {
       .open_read = memory_open_read,
       .read = memory_read,
       .close_read = memory_close_read,
+      .replace = memory_replace,
+      .list = memory_list,
+      .sweep = memory_sweep,
       .destroy = memory_destroy,
   };
   struct memory_target *memory = tide_alloc_zero(1, sizeof *memory, err);

@@ -84,7 +84,7 @@ static void judge_file(void *data, const char *path) {
     return;
   }
   snprintf(line, sizeof line, "\n%s/%s\n", sink_names[looking->sink], path);
-  const bool temporary = strrchr(path, '/') != NULL && strrchr(path, '/')[1] == '.';
+  const bool temporary = strncmp(path + 2, "_tidemark/tmp/", 14) == 0;
   if (!temporary)
     judge_orphan(world, looking->sink, path + 2);
   if (strstr(world->seen, line) == NULL && !(temporary && world->killed))

@@ -1,11 +1,10 @@
 #define _GNU_SOURCE
 #include <dirent.h>
+#include <errno.h>
 #include <ftw.h>
-#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -13,10 +12,13 @@
 
 #include "base/mem.h"
 #include "base/sqlite.h"
+#include "mounts.h"
 #include "sink/target.h"
 #include "unit.h"
 
 #define NAME "logs/source=web/1-2.ndjson"
+#define LOG_ID "0123456789abcdef"
+#define TMP "_tidemark/tmp"
 #define AGAIN ": the batch stays and the next tick tries again"
 
 static char root[64];
@@ -73,6 +75,18 @@ static int files_in(const char *name) {
   return count;
 }
 
+/* The one file under way, relative to the root. */
+static const char *temporary(void) {
+  static char name[300];
+  DIR *list = opendir(below(TMP));
+  ck_assert_int_eq(files_in(TMP), 1);
+  for (const struct dirent *entry; (entry = readdir(list)) != NULL;)
+    if (entry->d_name[0] != '.')
+      snprintf(name, sizeof name, TMP "/%s", entry->d_name);
+  closedir(list);
+  return name;
+}
+
 static int open_files(void) {
   DIR *list = opendir("/proc/self/fd");
   int count = 0;
@@ -90,7 +104,7 @@ static struct tide_target *open_target(void) {
 }
 
 static int begin(struct tide_target *target, const char *name, int64_t token, bool again, struct tide_err *err) {
-  const struct tide_object object = {.name = name, .log_id = "0123456789abcdef", .token = token, .again = again};
+  const struct tide_object object = {.name = name, .log_id = LOG_ID, .token = token, .again = again};
   return target->methods->begin(target, &object, err);
 }
 
@@ -129,13 +143,15 @@ START_TEST(object_appears_whole_under_its_name) {
   target->methods->write(target, "one\n", 4, &err);
   assert_ok(err);
   ck_assert(!exists(NAME));
-  ck_assert(exists("logs/source=web/.1-2.ndjson.7.tmp"));
+  ck_assert_int_eq(strncmp(temporary(), TMP "/" LOG_ID ".7.", strlen(TMP "/" LOG_ID ".7.")), 0);
+  ck_assert_int_eq(files_in("logs/source=web"), 0);
   target->methods->write(target, "two\n", 4, &err);
   commit(target, &found, &err);
   assert_ok(err);
   ck_assert(!found);
   ck_assert_str_eq(content_of(NAME), "one\ntwo\n");
   ck_assert_int_eq(files_in("logs/source=web"), 1);
+  ck_assert_int_eq(files_in(TMP), 0);
 
   put(target, "plain", "", &found, &err);
   assert_ok(err);
@@ -190,20 +206,46 @@ START_TEST(existing_object_is_never_replaced) {
     ck_assert(found);
     ck_assert_str_eq(content_of(name), "first");
     ck_assert_int_eq(files_in("d"), tide_target_dir_ways_missing + 1);
+    ck_assert_int_eq(files_in(TMP), 0);
     tide_target_destroy(target);
   }
 }
 END_TEST
 
-/* A folder may hold a million objects: a first try has left nothing, so nothing is looked for. */
+/* ---- what is under way ---- */
+
+/* What a process that died left of an object; its name, which the next call overwrites. */
+static const char *leave(const char *name, int64_t token, const char *content) {
+  static char left[300];
+  struct tide_err err = {0};
+  char kept[300];
+  struct tide_target *target = open_target();
+  const int before = exists(TMP) ? files_in(TMP) : 0;
+  begin(target, name, token, false, &err);
+  assert_ok(err);
+  ck_assert_int_eq(files_in(TMP), before + 1);
+  DIR *list = opendir(below(TMP));
+  left[0] = '\0';
+  for (const struct dirent *entry; (entry = readdir(list)) != NULL;) {
+    struct stat st;
+    snprintf(kept, sizeof kept, TMP "/%s", entry->d_name);
+    if (lstat(below(kept), &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0)
+      strcpy(left, kept);
+  }
+  closedir(list);
+  tide_target_destroy(target); /* it removes the file: it comes back as one that is left */
+  ck_assert_str_ne(left, "");
+  make_file(left, content);
+  return left;
+}
+
 START_TEST(first_try_does_not_look_for_leftovers) {
   struct tide_err err = {0};
   struct tide_target *target = open_target();
-  mkdir(below("d"), 0755);
-  make_file("d/.1-2.x.3.tmp", "older token");
+  leave("d/1-2.x", 3, "older token");
   begin(target, "d/1-2.x", 7, false, &err);
   assert_ok(err);
-  ck_assert(exists("d/.1-2.x.3.tmp"));
+  ck_assert_int_eq(files_in(TMP), 2);
   tide_target_destroy(target);
 }
 END_TEST
@@ -212,21 +254,302 @@ START_TEST(leftovers_of_the_same_name_are_removed) {
   struct tide_err err = {0};
   struct tide_target *target = open_target();
   bool found = false;
-  mkdir(below("d"), 0755);
-  make_file("d/.1-2.x.3.tmp", "older token");
-  make_file("d/.1-2.x.7.tmp", "same token");
-  make_file("d/.1-2.x.8.tmp", "newer token");
-  make_file("d/.1-2.x.99999999999999999999.tmp", "a number too large");
-  make_file("d/.1-20.x.3.tmp", "another object");
-  make_file("d/.1-2.x.3a.tmp", "not ours");
-  make_file("d/.1-2.x..tmp", "not ours");
-  make_file("d/1-2.x.3.tmp", "not ours");
+  char older[300], same[300], newer[300], other[300], large[400];
+  strcpy(older, leave("d/1-2.x", 3, "older token"));
+  strcpy(same, leave("d/1-2.x", 7, "same token"));
+  strcpy(newer, leave("d/1-2.x", 8, "newer token"));
+  strcpy(other, leave("e/1-2.x", 3, "another object"));
+  snprintf(large, sizeof large, TMP "/" LOG_ID ".99999999999999999999%s", older + strlen(TMP "/" LOG_ID ".3"));
+  make_file(large, "a number too large");
   put(target, "d/1-2.x", "new", &found, &err);
   assert_ok(err);
-  ck_assert(!exists("d/.1-2.x.3.tmp") && !exists("d/.1-2.x.7.tmp"));
-  ck_assert(exists("d/.1-2.x.8.tmp") && exists("d/.1-2.x.99999999999999999999.tmp") && exists("d/.1-20.x.3.tmp"));
-  ck_assert(exists("d/.1-2.x.3a.tmp") && exists("d/.1-2.x..tmp") && exists("d/1-2.x.3.tmp"));
+  ck_assert(!exists(older) && !exists(same));
+  ck_assert(exists(newer) && exists(other) && exists(large));
   ck_assert_str_eq(content_of("d/1-2.x"), "new");
+  tide_target_destroy(target);
+}
+END_TEST
+
+static int asked;
+
+static bool token_is_seven(void *context, const char *name, int64_t token) {
+  ck_assert_ptr_eq(context, root);
+  ck_assert_ptr_null(name);
+  asked++;
+  return token == 7;
+}
+
+START_TEST(sweep_takes_what_is_nobodys) {
+  struct tide_err err = {0};
+  struct tide_target *target = open_target();
+  char open[300], first[300], second[300];
+  strcpy(first, leave("d/1-2.x", 3, "given up"));
+  strcpy(second, leave("e/f/3-4.x", 9223372036854775807, "given up too"));
+  strcpy(open, leave("d/5-6.x", 7, "somebody's"));
+  mkdir(below("d"), 0755);
+  make_file("d/keep." LOG_ID ".x", "an object");
+  target->methods->sweep(target, LOG_ID, "d", token_is_seven, root, &err);
+  assert_ok(err);
+  ck_assert(!exists(first) && !exists(second) && exists(open));
+  ck_assert(exists("d/keep." LOG_ID ".x"));
+  ck_assert_int_eq(asked, 3);
+  tide_target_destroy(target);
+}
+END_TEST
+
+/* Names that are like ours but for one thing each. */
+START_TEST(sweep_touches_nothing_else) {
+  static const char *const others[] = {"fedcba9876543210.3.0123456789abcdef.0123456789abcdef.tmp",
+                                       LOG_ID "0.3.0123456789abcdef.0123456789abcdef.tmp",
+                                       "0123456789abcde.3.0123456789abcdef.0123456789abcdef.tmp",
+                                       LOG_ID ".03.0123456789abcdef.0123456789abcdef.tmp",
+                                       LOG_ID ".-3.0123456789abcdef.0123456789abcdef.tmp",
+                                       LOG_ID "..0123456789abcdef.0123456789abcdef.tmp",
+                                       LOG_ID ".3x.0123456789abcdef.0123456789abcdef.tmp",
+                                       LOG_ID ".9223372036854775808.0123456789abcdef.0123456789abcdef.tmp",
+                                       LOG_ID ".3.0123456789abcde.0123456789abcdef.tmp",
+                                       LOG_ID ".3.0123456789abcdef0.0123456789abcdef.tmp",
+                                       LOG_ID ".3.0123456789abcdef.0123456789ABCDEF.tmp",
+                                       LOG_ID ".3.0123456789abcdef.0123456789abcdef",
+                                       LOG_ID ".3.0123456789abcdef.0123456789abcdef.tmp.1",
+                                       LOG_ID ".3.0123456789abcdef.tmp",
+                                       LOG_ID,
+                                       "README"};
+  struct tide_err err = {0};
+  struct tide_target *target = open_target();
+  mkdir(below("_tidemark"), 0755);
+  mkdir(below(TMP), 0755);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    char name[300];
+    snprintf(name, sizeof name, TMP "/%s", others[i]);
+    make_file(name, "not ours");
+  }
+  target->methods->sweep(target, LOG_ID, "d", token_is_seven, root, &err);
+  assert_ok(err);
+  ck_assert_int_eq(files_in(TMP), (int)(sizeof others / sizeof *others));
+  ck_assert_int_eq(asked, 0);
+  tide_target_destroy(target);
+}
+END_TEST
+
+START_TEST(sweep_of_a_folder_that_is_not_there_makes_nothing) {
+  struct tide_err err = {0};
+  struct tide_target *target = open_target();
+  target->methods->sweep(target, LOG_ID, "d", token_is_seven, root, &err);
+  assert_ok(err);
+  ck_assert_int_eq(files_in(""), 0);
+  tide_target_destroy(target);
+}
+END_TEST
+
+/* Two copies of a database write the same object under the same token: neither gives its name to the other's half. */
+START_TEST(two_writers_of_one_token_do_not_meet) {
+  struct tide_err err = {0};
+  struct tide_target *one = open_target(), *other = open_target();
+  bool found = true;
+  begin(one, NAME, 7, false, &err);
+  one->methods->write(one, "whole", 5, &err);
+  begin(other, NAME, 7, false, &err);
+  other->methods->write(other, "ha", 2, &err);
+  commit(one, &found, &err);
+  assert_ok(err);
+  ck_assert(!found);
+  ck_assert_str_eq(content_of(NAME), "whole");
+  other->methods->write(other, "lf", 2, &err);
+  commit(other, &found, &err);
+  assert_ok(err);
+  ck_assert(found);
+  ck_assert_str_eq(content_of(NAME), "whole");
+  tide_target_destroy(one);
+  tide_target_destroy(other);
+}
+END_TEST
+
+START_TEST(folder_of_what_is_under_way_is_no_link) {
+  struct tide_err err = {0};
+  struct tide_target *target = open_target();
+  mkdir(below("outside"), 0755);
+  mkdir(below("_tidemark"), 0755);
+  ck_assert_int_eq(symlink("../outside", below(TMP)), 0);
+  expect_refused(target, NAME, SQLITE_PERM,
+                 "\"%s/_tidemark/tmp\" is a symbolic link, which is never followed: expected a folder of this sink, "
+                 "move it away");
+  make_file("outside/" LOG_ID ".3.0123456789abcdef.0123456789abcdef.tmp", "not ours");
+  ck_assert_int_eq(target->methods->sweep(target, LOG_ID, "d", token_is_seven, root, &err), SQLITE_PERM);
+  ck_assert_int_eq(files_in("outside"), 1);
+  unlink(below(TMP));
+  rmdir(below("_tidemark"));
+  ck_assert_int_eq(symlink("outside", below("_tidemark")), 0);
+  expect_refused(target, NAME, SQLITE_PERM,
+                 "\"%s/_tidemark\" is a symbolic link, which is never followed: expected a folder of this sink, "
+                 "move it away");
+  ck_assert_int_eq(files_in("outside"), 1);
+  tide_target_destroy(target);
+}
+END_TEST
+
+/* ---- replace ---- */
+
+static void replace(struct tide_target *target, const char *name, const char *content, struct tide_err *err) {
+  const struct tide_object object = {.name = name, .log_id = LOG_ID, .token = 7};
+  target->methods->replace(target, &object, content, strlen(content), err);
+}
+
+START_TEST(replaced_object_is_the_new_one) {
+  struct tide_err err = {0};
+  struct tide_target *target = open_target();
+  replace(target, "_tidemark/marker", "1", &err);
+  assert_ok(err);
+  ck_assert_str_eq(content_of("_tidemark/marker"), "1");
+  replace(target, "_tidemark/marker", "22", &err);
+  assert_ok(err);
+  ck_assert_str_eq(content_of("_tidemark/marker"), "22");
+  ck_assert_int_eq(files_in(TMP), 0);
+  begin(target, NAME, 7, true, &err);
+  target->methods->write(target, "x", 1, &err);
+  replace(target, "marker", "while another is under way", &err);
+  bool found = true;
+  commit(target, &found, &err);
+  assert_ok(err);
+  ck_assert_str_eq(content_of("marker"), "while another is under way");
+  ck_assert_str_eq(content_of(NAME), "x");
+  tide_target_destroy(target);
+}
+END_TEST
+
+START_TEST(replace_refuses_what_is_no_file) {
+  struct tide_err err = {0};
+  char expected[256];
+  struct tide_target *target = open_target();
+  make_file("secret", "secret");
+  ck_assert_int_eq(symlink("secret", below("link")), 0);
+  replace(target, "link", "x", &err);
+  snprintf(expected, sizeof expected,
+           "\"%s/link\" is a symbolic link, which is never followed: expected a file of this sink, move it away", root);
+  ck_assert_str_eq(err.msg, expected);
+  ck_assert_str_eq(content_of("secret"), "secret");
+  tide_err_clear(&err);
+  mkdir(below("folder"), 0755);
+  replace(target, "folder", "x", &err);
+  ck_assert_int_eq(err.rc, SQLITE_PERM);
+  tide_err_clear(&err);
+  replace(target, "../x", "x", &err);
+  ck_assert_int_eq(err.rc, SQLITE_ERROR);
+  ck_assert_int_eq(files_in(TMP), 0);
+  tide_target_destroy(target);
+}
+END_TEST
+
+/* ---- list ---- */
+
+static char listed[8192];
+static int stop_after;
+
+static bool note(void *context, const char *name, int64_t size, struct tide_err *err) {
+  ck_assert_ptr_eq(context, root);
+  const size_t used = strlen(listed);
+  snprintf(listed + used, sizeof listed - used, "%s:%d ", name, (int)size);
+  if (stop_after > 0 && --stop_after == 0 && strcmp(name, "fail") == 0)
+    tide_err_set(err, SQLITE_FULL, "no more");
+  return stop_after != 0;
+}
+
+static const char *list(struct tide_target *target, const char *folder, const char *after, struct tide_err *err) {
+  listed[0] = '\0';
+  if (stop_after == 0)
+    stop_after = -1;
+  target->methods->list(target, folder, after, note, root, err);
+  stop_after = 0;
+  return listed;
+}
+
+START_TEST(list_gives_objects_and_nothing_else) {
+  struct tide_err err = {0};
+  bool found = false;
+  struct tide_target *target = open_target();
+  ck_assert_str_eq(list(target, "", NULL, &err), "");
+  ck_assert_str_eq(list(target, "d/none", NULL, &err), "");
+  put(target, "d/p=1/x", "123", &found, &err);
+  put(target, "d/p=1/w", "", &found, &err);
+  put(target, "e/x", "1", &found, &err);
+  put(target, "d.g1/x", "12", &found, &err);
+  replace(target, "_tidemark/marker", "1234", &err);
+  begin(target, "d/p=1/y", 7, true, &err);
+  target->methods->write(target, "1", 1, &err);
+  ck_assert_int_eq(symlink("/etc", below("d/link")), 0);
+  ck_assert_int_eq(symlink("x", below("d/p=1/link")), 0);
+  ck_assert_int_eq(mkfifo(below("d/pipe"), 0600), 0);
+  make_file("d/no object", "x");
+  ck_assert_str_eq(list(target, "d", NULL, &err), "d/p=1/w:0 d/p=1/x:3 ");
+  ck_assert_str_eq(list(target, "", NULL, &err), "_tidemark/marker:4 d/p=1/w:0 d/p=1/x:3 d.g1/x:2 e/x:1 ");
+  ck_assert_str_eq(list(target, TMP, NULL, &err), "");
+  ck_assert_str_eq(list(target, "_tidemark", NULL, &err), "_tidemark/marker:4 ");
+  assert_ok(err);
+  ck_assert_int_eq(target->methods->list(target, "../d", NULL, note, root, &err), SQLITE_ERROR);
+  tide_err_clear(&err);
+  ck_assert_int_eq(target->methods->list(target, "d/link", NULL, note, root, &err), SQLITE_PERM);
+  tide_target_destroy(target);
+}
+END_TEST
+
+/* More than are kept at a time, and made in an order that is not theirs. */
+START_TEST(list_of_one_folder_is_in_order) {
+  struct tide_err err = {0};
+  struct tide_target *target = open_target();
+  char expected[8192] = "", name[32];
+  enum { FILES = 101 };
+  mkdir(below("d"), 0755);
+  for (int i = 0; i < FILES; i++) {
+    snprintf(name, sizeof name, "d/%05d", i * 37 % FILES);
+    make_file(name, "");
+  }
+  for (int i = 0; i < FILES; i++)
+    snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "d/%05d:0 ", i);
+  ck_assert_str_eq(list(target, "d", NULL, &err), expected);
+  ck_assert_str_eq(list(target, "d", "d/00041", &err), strstr(expected, "d/00042"));
+  ck_assert_str_eq(list(target, "d", "d/00041.5", &err), strstr(expected, "d/00042"));
+  ck_assert_str_eq(list(target, "d", "c", &err), expected);
+  ck_assert_str_eq(list(target, "d", "d", &err), expected);
+  ck_assert_str_eq(list(target, "d", "d/00100", &err), "");
+  ck_assert_str_eq(list(target, "d", "d0", &err), "");
+  assert_ok(err);
+  tide_target_destroy(target);
+}
+END_TEST
+
+/* '-' and '.' sort before '/', '0' behind it. */
+START_TEST(list_after_a_name_looks_into_folders) {
+  struct tide_err err = {0};
+  bool found = false;
+  struct tide_target *target = open_target();
+  put(target, "d/a/x", "", &found, &err);
+  put(target, "d/a-b", "", &found, &err);
+  put(target, "d/a0", "", &found, &err);
+  put(target, "d/b/y", "", &found, &err);
+  ck_assert_str_eq(list(target, "d", "d/a-b", &err), "d/a/x:0 d/a0:0 d/b/y:0 ");
+  ck_assert_str_eq(list(target, "d", "d/a/x", &err), "d/a0:0 d/b/y:0 ");
+  ck_assert_str_eq(list(target, "d", "d/a/w", &err), "d/a/x:0 d/a0:0 d/b/y:0 ");
+  ck_assert_str_eq(list(target, "d", "d/b", &err), "d/b/y:0 ");
+  ck_assert_str_eq(list(target, "d", "d/b0", &err), "");
+  assert_ok(err);
+  tide_target_destroy(target);
+}
+END_TEST
+
+START_TEST(list_stops_when_told) {
+  struct tide_err err = {0};
+  struct tide_target *target = open_target();
+  mkdir(below("d"), 0755);
+  make_file("d/1", "");
+  make_file("d/2", "");
+  make_file("fail", "");
+  make_file("z", "");
+  stop_after = 1;
+  ck_assert_str_eq(list(target, "", NULL, &err), "d/1:0 ");
+  stop_after = 3;
+  ck_assert_str_eq(list(target, "", NULL, &err), "d/1:0 d/2:0 fail:0 ");
+  ck_assert_int_eq(err.rc, SQLITE_FULL);
+  ck_assert_str_eq(err.msg, "no more");
   tide_target_destroy(target);
 }
 END_TEST
@@ -240,10 +563,11 @@ START_TEST(abort_leaves_nothing) {
   assert_ok(err);
   target->methods->abort(target);
   target->methods->abort(target);
-  ck_assert_int_eq(files_in("logs/source=web"), 0);
+  ck_assert_int_eq(files_in(TMP), 0);
   begin(target, NAME, 7, true, &err);
   assert_ok(err);
   tide_target_destroy(target);
+  ck_assert_int_eq(files_in(TMP), 0);
   ck_assert_int_eq(files_in("logs/source=web"), 0);
 }
 END_TEST
@@ -377,7 +701,7 @@ START_TEST(failed_write_leaves_nothing) {
   ck_assert_str_eq(err.msg, expected);
   ck_assert_int_eq(rc, SQLITE_IOERR);
   target->methods->abort(target);
-  ck_assert_int_eq(files_in("logs/source=web"), 0);
+  ck_assert_int_eq(files_in(TMP) + files_in("logs/source=web"), 0);
 
   /* The same at commit, where the buffer is written. */
   bool found = true;
@@ -389,7 +713,7 @@ START_TEST(failed_write_leaves_nothing) {
   setrlimit(RLIMIT_FSIZE, &low);
   ck_assert_int_eq(commit(target, &found, &err), SQLITE_IOERR);
   setrlimit(RLIMIT_FSIZE, &old);
-  ck_assert_int_eq(files_in("logs/source=web"), 0);
+  ck_assert_int_eq(files_in(TMP) + files_in("logs/source=web"), 0);
   tide_err_clear(&err);
   put(target, NAME, "works again", &found, &err);
   assert_ok(err);
@@ -403,8 +727,7 @@ END_TEST
 START_TEST(full_and_read_only_disks_have_their_codes) {
   struct tide_err err = {0};
   char expected[256];
-  if (unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
-      mount("tide", root, "tmpfs", 0, "size=64k") != 0)
+  if (!mount_small_disk(root))
     return;
   struct tide_target *target = open_target();
   char *bytes = calloc(1, 400000);
@@ -412,13 +735,70 @@ START_TEST(full_and_read_only_disks_have_their_codes) {
   ck_assert_int_eq(target->methods->write(target, bytes, 400000, &err), SQLITE_FULL);
   snprintf(expected, sizeof expected, "writing \"%s/" NAME "\": No space left on device" AGAIN, root);
   ck_assert_str_eq(err.msg, expected);
-  ck_assert_int_eq(files_in("logs/source=web"), 0);
+  ck_assert_int_eq(files_in(TMP) + files_in("logs/source=web"), 0);
   ck_assert_int_eq(mount(NULL, root, NULL, MS_REMOUNT | MS_RDONLY, NULL), 0);
   expect_refused(target, NAME, SQLITE_READONLY, "creating \"%s/" NAME "\": Read-only file system" AGAIN);
   expect_refused(target, "new/x", SQLITE_READONLY, "making a folder for \"%s/new/x\": Read-only file system" AGAIN);
   free(bytes);
   tide_target_destroy(target);
   umount(root);
+}
+END_TEST
+
+/* The object goes out when there is room again. A disk may take a part of a write before it is full. */
+START_TEST(without_room_nothing_is_left) {
+  static const int errors[] = {ENOSPC, EDQUOT};
+  static const char *const words[] = {"No space left on device", "Disk quota exceeded"};
+  char *bytes = calloc(1, 400001);
+  memset(bytes, 'x', 400000);
+  for (size_t i = 0; i < 4; i++) {
+    struct tide_err err = {0};
+    char expected[256], name[32];
+    bool found = true;
+    struct tide_target *target = open_target();
+    snprintf(name, sizeof name, "d/%zu", i);
+    tide_target_dir_room = (struct tide_target_dir_room){i % 2 == 0 ? 300000 : 0, errors[i / 2]};
+    put(target, name, bytes, &found, &err);
+    ck_assert_int_eq(err.rc, SQLITE_FULL);
+    snprintf(expected, sizeof expected, "writing \"%s/%s\": %s" AGAIN, root, name, words[i / 2]);
+    ck_assert_str_eq(err.msg, expected);
+    ck_assert_int_eq(files_in(TMP), 0);
+    ck_assert_int_eq(files_in("d"), (int)i);
+    tide_err_clear(&err);
+    replace(target, "marker", i % 2 == 0 ? "old" : "new", &err);
+    if (i % 2 == 0)
+      ck_assert_int_eq(err.rc, SQLITE_FULL);
+    tide_target_dir_room = (struct tide_target_dir_room){0};
+    tide_err_clear(&err);
+    put(target, name, bytes, &found, &err);
+    assert_ok(err);
+    ck_assert(!found && exists(name));
+    ck_assert_int_eq(files_in(TMP), 0);
+    tide_target_destroy(target);
+  }
+  free(bytes);
+}
+END_TEST
+
+/* A folder of the target that is another disk. */
+START_TEST(another_file_system_below_is_named) {
+  struct tide_err err = {0};
+  bool found = false;
+  char expected[512];
+  mkdir(below("logs"), 0755);
+  mkdir(below("logs/source=web"), 0755);
+  if (!mount_small_disk(below("logs/source=web")))
+    return;
+  struct tide_target *target = open_target();
+  put(target, NAME, "x", &found, &err);
+  snprintf(expected, sizeof expected,
+           "\"%s/" NAME "\" cannot be named: its folder and \"%s/" TMP "\" are on different file systems, and all of a "
+           "target must be on one" AGAIN,
+           root, root);
+  ck_assert_str_eq(err.msg, expected);
+  ck_assert_int_eq(files_in(TMP) + files_in("logs/source=web"), 0);
+  tide_target_destroy(target);
+  umount(below("logs/source=web"));
 }
 END_TEST
 
@@ -429,7 +809,7 @@ START_TEST(folder_without_permission_is_named) {
     ck_assert_int_eq(seteuid(65534), 0);
   struct tide_target *target = open_target();
   expect_refused(target, NAME, SQLITE_PERM, "making a folder for \"%s/" NAME "\": Permission denied" AGAIN);
-  expect_refused(target, "x", SQLITE_PERM, "creating \"%s/x\": Permission denied" AGAIN);
+  expect_refused(target, "x", SQLITE_PERM, "making a folder for \"%s/" TMP "/\": Permission denied" AGAIN);
   tide_target_destroy(target);
   if (was_root)
     ck_assert_int_eq(seteuid(0), 0);
@@ -493,6 +873,7 @@ START_TEST(killed_at_any_step_it_is_whole_or_absent) {
     assert_ok(err);
     ck_assert_int_eq(found, i >= 3);
     ck_assert_int_eq(files_in("d"), (int)i + 1);
+    ck_assert_int_eq(files_in(TMP), 0);
     tide_target_destroy(target);
   }
 }
@@ -585,12 +966,52 @@ START_TEST(memory_target_keeps_and_fails_as_told) {
 }
 END_TEST
 
+START_TEST(memory_target_replaces_and_lists) {
+  struct tide_err err = {0};
+  struct tide_target *target = tide_target_memory_create(&err);
+  bool found = true;
+  put(target, "d/b", "1", &found, &err);
+  put(target, "d/a", "22", &found, &err);
+  put(target, "e", "333", &found, &err);
+  put(target, "d0", "4444", &found, &err);
+  ck_assert_str_eq(list(target, "d", NULL, &err), "d/a:2 d/b:1 ");
+  ck_assert_str_eq(list(target, "d", "d/a", &err), "d/b:1 ");
+  ck_assert_str_eq(list(target, "", NULL, &err), "d/a:2 d/b:1 d0:4 e:3 ");
+  stop_after = 1;
+  ck_assert_str_eq(list(target, "", NULL, &err), "d/a:2 ");
+  replace(target, "d/a", "new", &err);
+  replace(target, "d/c", "", &err);
+  ck_assert_str_eq(list(target, "d", NULL, &err), "d/a:3 d/b:1 d/c:0 ");
+  ck_assert_int_eq(memcmp(tide_target_memory_object(target, "d/a")->data, "new", 3), 0);
+  target->methods->sweep(target, LOG_ID, "d", token_is_seven, root, &err);
+  assert_ok(err);
+  tide_target_memory_fail(target, "replace", SQLITE_FULL);
+  replace(target, "d/a", "lost", &err);
+  ck_assert_int_eq(err.rc, SQLITE_FULL);
+  ck_assert_int_eq(tide_target_memory_object(target, "d/a")->len, 3);
+  tide_target_destroy(target);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {object_appears_whole_under_its_name,
                                 big_and_small_writes_keep_their_order,
                                 existing_object_is_never_replaced,
                                 leftovers_of_the_same_name_are_removed,
                                 first_try_does_not_look_for_leftovers,
+                                sweep_takes_what_is_nobodys,
+                                sweep_touches_nothing_else,
+                                sweep_of_a_folder_that_is_not_there_makes_nothing,
+                                two_writers_of_one_token_do_not_meet,
+                                folder_of_what_is_under_way_is_no_link,
+                                replaced_object_is_the_new_one,
+                                replace_refuses_what_is_no_file,
+                                list_gives_objects_and_nothing_else,
+                                list_of_one_folder_is_in_order,
+                                list_after_a_name_looks_into_folders,
+                                list_stops_when_told,
+                                without_room_nothing_is_left,
+                                another_file_system_below_is_named,
                                 abort_leaves_nothing,
                                 no_descriptor_is_left_open,
                                 missing_root_is_not_created,
@@ -606,6 +1027,7 @@ int main(void) {
                                 urls_become_paths,
                                 other_urls_are_refused_in_words,
                                 memory_target_keeps_and_fails_as_told,
+                                memory_target_replaces_and_lists,
                                 NULL};
   Suite *suite = suite_create("target_dir");
   TCase *tcase = tcase_create("target_dir");
