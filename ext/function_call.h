@@ -66,6 +66,11 @@ void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **arg
 void tide_function_ack(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_rewind(sqlite3_context *context, int argc, sqlite3_value **argv);
 
+/* functions_outside.c */
+void tide_function_peek(sqlite3_context *context, int argc, sqlite3_value **argv);
+void tide_function_fork(sqlite3_context *context, int argc, sqlite3_value **argv);
+void tide_function_requeue(sqlite3_context *context, int argc, sqlite3_value **argv);
+
 /* functions_schemes.c */
 void tide_function_add_schemes(sqlite3_context *context, int argc, sqlite3_value **argv);
 

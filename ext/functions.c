@@ -90,6 +90,9 @@ int tide_functions_register(struct tide_shared *shared) {
              {"tidemark_claim", 2, 2, SQLITE_DIRECTONLY, tide_function_claim},
              {"tidemark_ack", 1, 3, SQLITE_DIRECTONLY, tide_function_ack},
              {"tidemark_rewind", 5, 5, SQLITE_DIRECTONLY, tide_function_rewind},
+             {"tidemark_peek", 1, 2, SQLITE_DIRECTONLY, tide_function_peek},
+             {"tidemark_fork", 1, 2, SQLITE_DIRECTONLY, tide_function_fork},
+             {"tidemark_requeue", 1, 2, SQLITE_DIRECTONLY, tide_function_requeue},
              {"tidemark_add_schemes", 1, 1, SQLITE_DIRECTONLY, tide_function_add_schemes}};
   struct tide_err err = {0};
   struct tide_functions *functions = tide_alloc_zero(1, sizeof *functions, &err);

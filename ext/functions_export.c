@@ -52,18 +52,20 @@ static void parse_export(struct export_call *call, int argc, sqlite3_value **arg
 }
 
 static void put_tick(struct tide_buf *json, const struct tide_tick *tick, struct tide_err *err) {
-  tide_buf_printf(json, err,
-                  "\"batches\":%lld,\"rows\":%lld,\"skipped\":%lld,\"altered\":%lld,\"bytes\":%lld,\"failed\":%lld,"
-                  "\"waiting\":%lld,\"more\":%s",
-                  (long long)tick->batches, (long long)tick->rows, (long long)tick->skipped, (long long)tick->altered,
-                  (long long)tick->bytes, (long long)tick->failed, (long long)tick->waiting,
-                  tick->more ? "true" : "false");
+  tide_buf_printf(
+      json, err,
+      "\"batches\":%lld,\"rows\":%lld,\"skipped\":%lld,\"dead\":%lld,\"altered\":%lld,\"bytes\":%lld,\"failed\":%lld,"
+      "\"waiting\":%lld,\"more\":%s",
+      (long long)tick->batches, (long long)tick->rows, (long long)tick->skipped, (long long)tick->dead,
+      (long long)tick->altered, (long long)tick->bytes, (long long)tick->failed, (long long)tick->waiting,
+      tick->more ? "true" : "false");
 }
 
 static void add_tick(struct tide_tick *total, const struct tide_tick *tick) {
   total->batches += tick->batches;
   total->rows += tick->rows;
   total->skipped += tick->skipped;
+  total->dead += tick->dead;
   total->altered += tick->altered;
   total->bytes += tick->bytes;
   total->failed += tick->failed;

@@ -9,10 +9,13 @@
 #include "sink/registry.h"
 #include "sink/ship.h"
 #include "store/durable.h"
+#include "store/sink_count.h"
 
 enum {
   CLAIM_MAX_ROWS = 1000000,
   CLAIM_MAX_BYTES = 256 << 20,
+  CLAIM_FORWARD_MAX_ROWS = 5000,
+  CLAIM_FORWARD_MAX_BYTES = 4 << 20,
   CLAIM_ENCODED_MAX = 8,       /* no format makes more bytes than that of a raw one: \u00XX is six */
   CLAIM_ENCODED_VALUE_MAX = 32 /* nor more than that of any value beside it: a number's digits, quotes, a comma */
 };
@@ -24,9 +27,10 @@ struct claim {
   struct tide_dataset *ds;
   struct tide_buf partition; /* its text and a NUL */
   struct tide_watermark watermark;
-  int64_t newest;
+  struct tide_claim_reach reach;
   struct tide_range range;
   const struct tide_sink_config *config;
+  char *log_id; /* of the names outside */
 };
 
 static const char *text_of(const struct claim *claim) {
@@ -76,16 +80,26 @@ static void count_rows(struct claim *claim, int64_t above, int64_t upto, int64_t
     tide_stats_range(claim->ds, &stat, above, upto, max_rows, &claim->range, err);
 }
 
+static bool forwards(const struct claim *claim) {
+  return claim->config != NULL && claim->config->scheme != NULL && claim->config->scheme->forwards;
+}
+
+static int64_t max_rows_of(const struct claim *claim) {
+  const int64_t given = claim->sink->max_rows;
+  const int64_t most = given > 0 ? given : forwards(claim) ? CLAIM_FORWARD_MAX_ROWS : CLAIM_MAX_ROWS;
+  return claim->reach.most_rows > 0 && claim->reach.most_rows < most ? claim->reach.most_rows : most;
+}
+
 /* How far max_rows lets the batch go, in one snapshot. */
-static enum tide_claim_outcome choose_rows(struct claim *claim, int64_t partition, struct tide_err *err) {
+static enum tide_claim_outcome choose_rows(struct claim *claim, struct tide_err *err) {
   const struct tide_sink *sink = claim->sink;
   enum tide_claim_outcome outcome = TIDE_CLAIM_NOTHING;
   sqlite3_stmt *snapshot = tide_read_begin(claim->ds->conn->db, claim->runner->schema, err);
-  read_partition(claim, partition, err);
+  read_partition(claim, claim->reach.partition, err);
   if (!tide_err_is_set(err))
     read_watermark(claim, err);
-  if (!tide_err_is_set(err) && claim->watermark.since < claim->newest) {
-    count_rows(claim, claim->watermark.since, claim->newest, sink->max_rows > 0 ? sink->max_rows : CLAIM_MAX_ROWS, err);
+  if (!tide_err_is_set(err) && claim->watermark.since < claim->reach.newest) {
+    count_rows(claim, claim->watermark.since, claim->reach.newest, max_rows_of(claim), err);
     if (!tide_err_is_set(err) && claim->range.rows > 0)
       outcome = waits_for_company(claim, err) ? TIDE_CLAIM_WAITS : TIDE_CLAIM_MADE;
   }
@@ -113,7 +127,8 @@ static size_t row_bytes_max(const struct claim *claim) {
 
 /* How far max_bytes lets it go. Rows are encoded to see, unless they cannot come to so much. */
 static void choose_bytes(struct claim *claim, struct tide_err *err) {
-  const int64_t max_bytes = claim->sink->max_bytes > 0 ? claim->sink->max_bytes : CLAIM_MAX_BYTES;
+  const int64_t given = claim->sink->max_bytes;
+  const int64_t max_bytes = given > 0 ? given : forwards(claim) ? CLAIM_FORWARD_MAX_BYTES : CLAIM_MAX_BYTES;
   const double most =
       (double)claim->range.raw_bytes * CLAIM_ENCODED_MAX + (double)claim->range.rows * (double)row_bytes_max(claim);
   if (claim->config->format != NULL && most > (double)max_bytes)
@@ -134,7 +149,7 @@ static char *take_text(struct tide_buf *buf, struct tide_err *err) {
  * twice. */
 static char *make_key(const struct claim *claim, struct tide_err *err) {
   struct tide_buf key = {0};
-  tide_buf_printf(&key, err, "%s/", claim->ds->config.log_id);
+  tide_buf_printf(&key, err, "%s/", claim->log_id);
   tide_partition_encode_name(claim->sink->sink, strlen(claim->sink->sink), &key, err);
   tide_buf_put_u8(&key, '/', err);
   tide_partition_encode_name(claim->sink->prefix, strlen(claim->sink->prefix), &key, err);
@@ -150,7 +165,7 @@ static char *make_object(const struct claim *claim, struct tide_err *err) {
   if (claim->watermark.generation > 0)
     tide_buf_printf(&name, err, ".g%lld", (long long)claim->watermark.generation);
   tide_buf_printf(&name, err, "/%s%s%020lld-%020lld.%s.%s", text_of(claim), text_size(claim) > 0 ? "/" : "",
-                  (long long)claim->watermark.since, (long long)claim->range.until, claim->ds->config.log_id,
+                  (long long)claim->watermark.since, (long long)claim->range.until, claim->log_id,
                   claim->config->format->extension);
   return take_text(&name, err);
 }
@@ -173,12 +188,16 @@ static char *freeze_options(const struct claim *claim, struct tide_err *err) {
   const char *options = claim->sink->options;
   if (claim->config->format == NULL || !claim->config->format->compressed || tide_err_is_set(err))
     return options != NULL ? tide_copy_string(options, err) : NULL;
-  return tide_options_with(claim->ds->conn->db, options, "zstd_level", claim->config->zstd_level, err);
+  return tide_frozen_options(claim->ds->conn->db, options, "zstd_level", claim->config->zstd_level, err);
 }
 
 static char *freeze(const struct claim *claim, struct tide_err *err) {
-  struct tide_frozen frozen = {
-      .target = claim->sink->target, .format = claim->sink->format, .filter = claim->sink->filter};
+  struct tide_frozen frozen = {.target = claim->sink->target,
+                               .format = claim->sink->format,
+                               .filter = claim->sink->filter,
+                               .dataset = claim->sink->prefix,
+                               .log_id = claim->log_id,
+                               .schema_version = (int64_t)claim->ds->spec->ncolumns};
   frozen.columns = freeze_columns(claim, err);
   frozen.options = freeze_options(claim, err);
   char *config = tide_err_is_set(err) ? NULL : tide_frozen_write(claim->ds->conn->db, &frozen, err);
@@ -204,6 +223,9 @@ static bool insert(struct claim *claim, struct tide_batch_row *row, struct tide_
   if (row->rows == 0)
     return false;
   tide_batch_insert(db, claim->runner->schema, row, tide_dataset_now_ms(claim->ds), err);
+  const struct tide_sink_place place = {claim->runner->schema, row->sink, row->dataset, claim->config->place};
+  if (place.place != NULL && !claim->runner->told && !tide_err_is_set(err))
+    tide_sink_count_next(db, &place, err);
   return !tide_err_is_set(err);
 }
 
@@ -218,7 +240,7 @@ static bool commit(struct claim *claim, struct tide_batch_row *ret_row, struct t
   row.partition = tide_copy_string(text_of(claim), err);
   row.owner = tide_copy_string(claim->runner->owner, err);
   row.key = make_key(claim, err);
-  row.object = claim->config->format != NULL ? make_object(claim, err) : NULL;
+  row.object = claim->config->format == NULL ? NULL : forwards(claim) ? make_key(claim, err) : make_object(claim, err);
   row.config = freeze(claim, err);
   bool made = false;
   if (!tide_err_is_set(err)) {
@@ -233,25 +255,115 @@ static bool commit(struct claim *claim, struct tide_batch_row *ret_row, struct t
   return made && !tide_err_is_set(err);
 }
 
+static void read_log_id(struct claim *claim, struct tide_err *err) {
+  claim->log_id =
+      tide_sink_fork_log_id(claim->ds->conn->db, claim->runner->schema, claim->sink->sink, claim->sink->dataset, err);
+  if (claim->log_id == NULL && !tide_err_is_set(err))
+    claim->log_id = tide_copy_string(claim->ds->config.log_id, err);
+}
+
+static void clear(struct claim *claim) {
+  tide_buf_clear(&claim->partition);
+  tide_free(claim->log_id);
+}
+
 enum tide_claim_outcome tide_claim_next(struct tide_runner *runner, const struct tide_sink *sink,
                                         const struct tide_sink_config *config, struct tide_dataset *ds,
-                                        int64_t partition, int64_t newest, struct tide_batch_row *ret_row,
+                                        const struct tide_claim_reach *reach, struct tide_batch_row *ret_row,
                                         struct tide_err *err) {
-  struct claim claim = {.runner = runner, .sink = sink, .ds = ds, .newest = newest, .config = config};
-  enum tide_claim_outcome outcome = choose_rows(&claim, partition, err);
+  struct claim claim = {.runner = runner, .sink = sink, .ds = ds, .reach = *reach, .config = config};
+  enum tide_claim_outcome outcome = choose_rows(&claim, err);
+  if (outcome == TIDE_CLAIM_MADE && !tide_err_is_set(err))
+    read_log_id(&claim, err);
   if (outcome == TIDE_CLAIM_MADE && !tide_err_is_set(err))
     choose_bytes(&claim, err);
   if (outcome == TIDE_CLAIM_MADE && !tide_err_is_set(err) && !commit(&claim, ret_row, err))
     outcome = TIDE_CLAIM_WAITS;
-  tide_buf_clear(&claim.partition);
+  clear(&claim);
   return outcome;
 }
 
+void tide_claim_view_clear(struct tide_claim_view *view) {
+  tide_free(view->partition);
+  tide_free(view->object);
+  *view = (struct tide_claim_view){0};
+}
+
+/* rows of a batch that max_bytes cut are counted again. */
+static void fill_view(struct claim *claim, enum tide_claim_outcome outcome, struct tide_claim_view *view,
+                      struct tide_err *err) {
+  if (outcome == TIDE_CLAIM_MADE && claim->config->format != NULL) {
+    read_log_id(claim, err);
+    if (!tide_err_is_set(err))
+      choose_bytes(claim, err);
+    count_rows(claim, claim->watermark.since, claim->range.until, INT64_MAX, err);
+    view->object = tide_err_is_set(err) ? NULL : forwards(claim) ? make_key(claim, err) : make_object(claim, err);
+  }
+  view->since = claim->watermark.since;
+  view->until = claim->range.until;
+  view->rows = claim->range.rows;
+  if (!tide_err_is_set(err))
+    view->partition = tide_copy_string(text_of(claim), err);
+}
+
 enum tide_claim_outcome tide_claim_look(struct tide_runner *runner, const struct tide_sink *sink,
-                                        struct tide_dataset *ds, int64_t partition, int64_t newest,
+                                        const struct tide_sink_config *config, struct tide_dataset *ds,
+                                        const struct tide_claim_reach *reach, struct tide_claim_view *ret_view,
                                         struct tide_err *err) {
-  struct claim claim = {.runner = runner, .sink = sink, .ds = ds, .newest = newest};
-  const enum tide_claim_outcome outcome = choose_rows(&claim, partition, err);
-  tide_buf_clear(&claim.partition);
+  struct claim claim = {.runner = runner, .sink = sink, .ds = ds, .reach = *reach, .config = config};
+  const enum tide_claim_outcome outcome = choose_rows(&claim, err);
+  if (ret_view != NULL) {
+    *ret_view = (struct tide_claim_view){0};
+    if (outcome != TIDE_CLAIM_NOTHING && !tide_err_is_set(err))
+      fill_view(&claim, outcome, ret_view, err);
+  }
+  clear(&claim);
   return outcome;
+}
+
+/* ---- a part of a batch ---- */
+
+/* <...>/<since>-<until> with another until. */
+static char *split_key(const struct tide_batch_row *row, int64_t until, struct tide_err *err) {
+  const char *dash = strrchr(row->key, '-');
+  return dash != NULL ? tide_printf(err, "%.*s-%lld", (int)(dash - row->key), row->key, (long long)until) : NULL;
+}
+
+static bool replace(struct tide_runner *runner, struct tide_dataset *ds, struct tide_batch_row *row,
+                    const struct tide_batch_row *old, struct tide_err *err) {
+  struct tide_durable durable;
+  sqlite3 *db = runner->conn->db;
+  bool made = false;
+  tide_durable_begin(db, runner->schema, &durable, err);
+  if (!tide_err_is_set(err) && tide_batch_give_up(db, runner->schema, old->batch, err)) {
+    tide_batch_insert(db, runner->schema, row, tide_dataset_now_ms(ds), err);
+    made = true;
+  }
+  tide_durable_end(&durable, err);
+  return made && !tide_err_is_set(err);
+}
+
+bool tide_claim_split(struct tide_runner *runner, struct tide_dataset *ds, struct tide_batch_row *row, int64_t max_rows,
+                      struct tide_err *err) {
+  struct tide_stat stat;
+  struct tide_range range = {0};
+  struct tide_batch_row part = *row;
+  sqlite3_stmt *snapshot = tide_read_begin(runner->conn->db, runner->schema, err);
+  if (tide_stats_one(ds, row->partition, strlen(row->partition), &stat, err))
+    tide_stats_range(ds, &stat, row->since, row->until, max_rows, &range, err);
+  sqlite3_finalize(snapshot);
+  part.until = range.until;
+  part.rows = range.rows;
+  part.attempts = part.not_before = 0;
+  part.lease_until = tide_dataset_now_ms(ds) + TIDE_BATCH_LEASE_MS;
+  part.owner = tide_copy_string(runner->owner, err);
+  part.key = tide_err_is_set(err) ? NULL : split_key(row, part.until, err);
+  part.object = part.key != NULL ? tide_copy_string(part.key, err) : NULL;
+  const bool replaced = part.object != NULL && replace(runner, ds, &part, row, err);
+  tide_free(replaced ? row->key : part.key);
+  tide_free(replaced ? row->object : part.object);
+  tide_free(replaced ? row->owner : part.owner);
+  if (replaced)
+    *row = part;
+  return replaced;
 }

@@ -54,6 +54,13 @@ static void parse_format(const char *format, struct tide_sink_config *config, st
     tide_err_set(err, SQLITE_ERROR, "format \"%s\" is not known here: expected one of %s", format, tide_format_names());
 }
 
+/* A receiver reads lines: that is how it can say which row it refuses. */
+static void check_forwarded(const struct tide_sink_config *config, struct tide_err *err) {
+  if (config->scheme->forwards && strcmp(config->format->media_type, tide_format_ndjson.media_type) != 0)
+    tide_err_set(err, SQLITE_ERROR, "format %s cannot be forwarded to %s: expected ndjson or ndjson.zst",
+                 config->format->name, config->scheme->expect);
+}
+
 static void refuse_without_target(const struct tide_sink_words *words, struct tide_err *err) {
   const char *given = words->format != NULL ? "format" : words->options != NULL ? "options" : NULL;
   if (given != NULL)
@@ -172,6 +179,8 @@ static void parse_outside(const struct tide_schemes *schemes, const struct tide_
     parse_target(schemes, words->target, config, err);
   if (!tide_err_is_set(err))
     parse_format(words->format, config, err);
+  if (!tide_err_is_set(err))
+    check_forwarded(config, err);
   if (!tide_err_is_set(err))
     take_format_options(config, err);
   if (!tide_err_is_set(err))

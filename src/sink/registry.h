@@ -7,7 +7,7 @@
 #include "model/spec.h"
 #include "sink/encoder.h"
 #include "sink/scheme.h"
-#include "store/exportlog.h"
+#include "store/frozen.h"
 #include "store/sink_row.h"
 
 /* The values of the columns of those names; NULL is SQL's NULL. */

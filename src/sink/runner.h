@@ -15,9 +15,11 @@ struct tide_runner {
   struct tide_conn *conn;
   const struct tide_schemes *schemes;
   const char *schema;
-  const char *owner;    /* this connection, as batches name it */
+  const char *owner; /* this connection, as batches name it */
+  const struct tide_patience *patience;
   bool now;             /* ignore min_rows, max_delay and not_before */
   int64_t batches_left; /* how many more may be shipped */
+  bool told;            /* the target was told of this tick: claims count no other */
 };
 
 /* What a tick of one sink did. */
@@ -25,6 +27,7 @@ struct tide_tick {
   int64_t batches;
   int64_t rows;
   int64_t skipped;
+  int64_t dead;    /* rows set aside */
   int64_t altered; /* rows with a value that the format could not hold exactly */
   int64_t bytes;
   int64_t failed;

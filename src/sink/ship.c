@@ -19,20 +19,29 @@ struct shipping {
   struct tide_sink_config config;
   struct tide_rows rows;
   struct tide_encoder *encoder;
-  struct tide_target *target;
+  struct tide_outlet *outlet;
+  struct tide_target *target; /* the outlet's, once the object was begun */
   struct tide_buf out;
   int64_t renewed_at;
   struct tide_shipment shipment;
 };
 
-static struct tide_encoder *create_encoder(const struct tide_sink_config *config, struct tide_rows *rows,
-                                           struct tide_err *err) {
-  const struct tide_encoder_config encoder_config = {.spec = rows->spec,
-                                                     .columns = config->columns,
-                                                     .ncolumns = config->ncolumns,
-                                                     .partition = rows->partition,
-                                                     .partition_values = rows->values,
-                                                     .zstd_level = config->zstd_level};
+struct tide_encoder *tide_ship_encoder(const struct tide_sink_config *config, const struct tide_rows *rows,
+                                       const struct tide_batch_row *row, const struct tide_frozen *frozen,
+                                       struct tide_err *err) {
+  const struct tide_encoder_config encoder_config = {
+      .spec = rows->spec,
+      .columns = config->columns,
+      .ncolumns = config->ncolumns,
+      .partition = rows->partition,
+      .partition_values = rows->values,
+      .zstd_level = config->zstd_level,
+      .iso = config->iso,
+      .dataset = frozen != NULL && frozen->dataset != NULL ? frozen->dataset : rows->ds->name,
+      .log_id = frozen != NULL && frozen->log_id != NULL ? frozen->log_id : rows->ds->config.log_id,
+      .since = row != NULL ? row->since : 0,
+      .until = row != NULL ? row->until : 0,
+      .schema_version = frozen != NULL ? frozen->schema_version : 0};
   return config->format->create(&encoder_config, err);
 }
 
@@ -51,12 +60,13 @@ static void open_shipping(struct shipping *ship, struct tide_err *err) {
   if (ship->config.scheme == NULL || row->object == NULL)
     tide_err_set(err, SQLITE_CORRUPT, "batch %lld has no target in its config", (long long)row->batch);
   else
-    ship->encoder = create_encoder(&ship->config, &ship->rows, err);
+    ship->encoder = tide_ship_encoder(&ship->config, &ship->rows, row, &ship->frozen, err);
 }
 
 static void close_shipping(struct shipping *ship) {
   tide_encoder_destroy(ship->encoder);
-  tide_target_destroy(ship->target);
+  if (ship->target != NULL)
+    ship->target->methods->abort(ship->target);
   tide_rows_clear(&ship->rows);
   tide_sink_config_clear(&ship->config);
   tide_frozen_clear(&ship->frozen);
@@ -74,19 +84,42 @@ static void renew(struct shipping *ship, struct tide_err *err) {
     tide_err_set(err, SQLITE_CONSTRAINT, "batch %lld was taken over by another process", (long long)ship->row->batch);
 }
 
-/* Writes what the encoder has given. The target is opened when there is a first byte, so that a batch without rows
- * touches nothing. */
+/* Begins the object. The target is touched when there is a first byte, so that a batch without rows costs nothing. */
+static void begin(struct shipping *ship, struct tide_err *err) {
+  struct tide_runner *runner = ship->runner;
+  const struct tide_batch_row *row = ship->row;
+  const char *log_id = ship->frozen.log_id != NULL ? ship->frozen.log_id : ship->ds->config.log_id;
+  const struct tide_outlet_call call = {
+      .db = runner->conn->db,
+      .place = {runner->schema, row->sink, row->dataset, ship->config.place},
+      .log_id = log_id,
+      .batch = row->batch,
+      .patience = runner->patience,
+  };
+  if (!tide_outlet_open(ship->outlet, &call, &ship->config, ship->frozen.options, &ship->shipment.answer.tick, err)) {
+    ship->shipment.answer.verdict = TIDE_VERDICT_AHEAD;
+    tide_outlet_refuse_ahead(&call.place, ship->shipment.answer.tick, err);
+  }
+  const struct tide_object object = {.name = row->object,
+                                     .log_id = log_id,
+                                     .token = row->batch,
+                                     .again = ship->again,
+                                     .key = row->key,
+                                     .media_type = ship->config.format->media_type,
+                                     .content_encoding = ship->config.format->content_encoding,
+                                     .tick = ship->outlet->count.tick,
+                                     .tick_token = ship->outlet->count.token};
+  if (!tide_err_is_set(err) && ship->outlet->target->methods->begin(ship->outlet->target, &object, err) == 0)
+    ship->target = ship->outlet->target;
+}
+
+/* Writes what the encoder has given. */
 static void put(struct shipping *ship, struct tide_err *err) {
   tide_rows_pause(&ship->rows);
+  if (ship->out.len > 0 && ship->target == NULL && !tide_err_is_set(err))
+    begin(ship, err);
   if (ship->out.len == 0 || tide_err_is_set(err))
     return;
-  if (ship->target == NULL) {
-    const struct tide_object object = {
-        .name = ship->row->object, .log_id = ship->ds->config.log_id, .token = ship->row->batch, .again = ship->again};
-    ship->target = tide_sink_config_open(&ship->config, NULL, err);
-    if (ship->target == NULL || ship->target->methods->begin(ship->target, &object, err) != 0)
-      return;
-  }
   ship->target->methods->write(ship->target, ship->out.data, ship->out.len, err);
   ship->shipment.bytes += (int64_t)ship->out.len;
   tide_buf_reset(&ship->out);
@@ -136,7 +169,6 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
 /* ---- all of it ---- */
 
 static void finish(struct shipping *ship, struct tide_err *err) {
-  struct tide_answer answer = {0};
   const struct tide_batch_row *row = ship->row;
   if (ship->shipment.rows + ship->shipment.skipped != row->rows)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "batch %lld was claimed with %lld rows, but %lld are there",
@@ -148,23 +180,21 @@ static void finish(struct shipping *ship, struct tide_err *err) {
   ship->shipment.altered = (int64_t)ship->encoder->altered;
   put(ship, err);
   if (!tide_err_is_set(err))
-    ship->target->methods->commit(ship->target, &answer, err);
-  if (answer.verdict == TIDE_VERDICT_EXISTS && !tide_err_is_set(err))
+    ship->target->methods->commit(ship->target, &ship->shipment.answer, err);
+  if (ship->shipment.answer.verdict == TIDE_VERDICT_EXISTS && !tide_err_is_set(err))
     compare_existing(ship, err);
-  tide_answer_clear(&answer);
 }
 
-void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, bool again,
+void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, bool again, struct tide_outlet *outlet,
                struct tide_shipment *ret_shipment, struct tide_err *err) {
-  struct shipping ship = {.runner = runner, .row = row, .again = again};
+  struct shipping ship = {.runner = runner, .row = row, .again = again, .outlet = outlet};
   open_shipping(&ship, err);
   if (!tide_err_is_set(err))
     encode_rows(&ship, err);
   if (!tide_err_is_set(err))
     finish(&ship, err);
   close_shipping(&ship);
-  if (!tide_err_is_set(err))
-    *ret_shipment = ship.shipment;
+  *ret_shipment = ship.shipment;
 }
 
 /* ---- measuring ---- */
@@ -195,7 +225,7 @@ int64_t tide_ship_measure(struct tide_dataset *ds, const struct tide_sink_config
   int64_t fits = 0; /* the last since measured that fits, deleted and skipped rows included */
   int64_t cut = 0;
   if (tide_rows_open(&rows, ds, config, partition, above, upto, err) == 0)
-    encoder = create_encoder(config, &rows, err);
+    encoder = tide_ship_encoder(config, &rows, NULL, NULL, err);
   while (encoder != NULL && cut == 0 && tide_rows_next(&rows, &slice, err))
     cut = measure_slice(encoder, &slice, max_bytes, &fits, &out, err);
   tide_encoder_destroy(encoder);

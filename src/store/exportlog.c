@@ -133,6 +133,16 @@ bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row
   return !tide_err_is_set(err);
 }
 
+bool tide_batch_is_known(sqlite3 *db, const char *schema, int64_t batch, const char *object, struct tide_err *err) {
+  return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_batch WHERE batch = %lld OR object = %Q LIMIT 1",
+                       schema, (long long)batch, object) != 0;
+}
+
+bool tide_batch_give_up(sqlite3 *db, const char *schema, int64_t batch, struct tide_err *err) {
+  tide_stmt_exec(db, err, "DELETE FROM \"%w\".tidemark_batch WHERE batch = %lld", schema, (long long)batch);
+  return !tide_err_is_set(err) && sqlite3_changes(db) > 0;
+}
+
 bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t lease_until, struct tide_err *err) {
   tide_stmt_exec(db, err, "UPDATE \"%w\".tidemark_batch SET lease_until = %lld WHERE batch = %lld", schema,
                  (long long)lease_until, (long long)batch);
@@ -149,59 +159,6 @@ bool tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char 
   return !tide_err_is_set(err) && sqlite3_changes(db) > 0;
 }
 
-/* ---- configs ---- */
-
-char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct tide_err *err) {
-  char *config = NULL;
-  const char *const texts[] = {frozen->target, frozen->format, frozen->columns, frozen->filter, frozen->options};
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err,
-      "SELECT json_object('target', ?1, 'format', ?2, 'columns', json(?3), 'filter', ?4, 'options', json(?5))");
-  for (int i = 0; stmt != NULL && i < 5; i++)
-    sqlite3_bind_text(stmt, i + 1, texts[i], -1, SQLITE_STATIC);
-  if (tide_stmt_row(stmt, err))
-    config = tide_stmt_copy_text(stmt, 0, err);
-  sqlite3_finalize(stmt);
-  return config;
-}
-
-int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_frozen, struct tide_err *err) {
-  struct tide_frozen frozen = {0};
-  char **const texts[] = {&frozen.target, &frozen.format, &frozen.columns, &frozen.filter, &frozen.options};
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err,
-                                         "SELECT ?1 ->> '$.target', ?1 ->> '$.format', ?1 ->> '$.columns',"
-                                         " ?1 ->> '$.filter', ?1 ->> '$.options'");
-  if (stmt != NULL)
-    sqlite3_bind_text(stmt, 1, config, -1, SQLITE_STATIC);
-  if (tide_stmt_row(stmt, err)) {
-    for (int i = 0; i < 5; i++)
-      *texts[i] = tide_stmt_copy_text(stmt, i, err);
-  }
-  sqlite3_finalize(stmt);
-  if (tide_err_is_set(err))
-    tide_frozen_clear(&frozen);
-  else
-    *ret_frozen = frozen;
-  return err->rc;
-}
-
-void tide_frozen_clear(struct tide_frozen *frozen) {
-  char *const texts[] = {frozen->target, frozen->format, frozen->columns, frozen->filter, frozen->options};
-  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-    tide_free(texts[i]);
-  *frozen = (struct tide_frozen){0};
-}
-
-char *tide_options_with(sqlite3 *db, const char *options, const char *name, int64_t value, struct tide_err *err) {
-  char *set = NULL;
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err, "SELECT json_set(coalesce(%Q, '{}'), '$.%q', %lld)", options, name, (long long)value);
-  if (tide_stmt_row(stmt, err))
-    set = tide_stmt_copy_text(stmt, 0, err);
-  sqlite3_finalize(stmt);
-  return set;
-}
-
 /* ---- acks ---- */
 
 void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch_row *row, const struct tide_ack *ack,
@@ -209,10 +166,11 @@ void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch
   tide_stmt_exec(
       db, err,
       "INSERT INTO \"%w\".tidemark_export_log(sink, dataset, partition, generation, since, until, rows, skipped,"
-      " bytes, object, hash) SELECT sink, dataset, partition, generation, since, until, %lld, %lld, %lld, %Q, %Q"
+      " dead, bytes, object, hash, reason)"
+      " SELECT sink, dataset, partition, generation, since, until, %lld, %lld, %lld, %lld, %Q, %Q, %Q"
       " FROM \"%w\".tidemark_batch WHERE batch = %lld",
-      schema, (long long)ack->rows, (long long)ack->skipped, (long long)ack->bytes, ack->object, ack->hash, schema,
-      (long long)row->batch);
+      schema, (long long)ack->rows, (long long)ack->skipped, (long long)ack->dead, (long long)ack->bytes, ack->object,
+      ack->hash, ack->reason, schema, (long long)row->batch);
   if (!tide_err_is_set(err) && sqlite3_changes(db) == 0)
     tide_err_set(err, SQLITE_CONSTRAINT,
                  "batch %lld is not open any more: another process has taken it over, or it was given up",

@@ -37,7 +37,7 @@ struct tide_batch_row {
   int64_t until;
   int64_t rows;
   char *key;
-  char *object;        /* NULL: the sink is driven by its user */
+  char *object;        /* the key for one that forwards; NULL: the sink is driven by its user */
   char *config;        /* JSON: what was frozen */
   char *owner;         /* NULL: nobody's */
   int64_t lease_until; /* ms since 1970 */
@@ -65,6 +65,13 @@ int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_err *err);
 bool tide_batch_is_open(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *partition,
                         struct tide_err *err);
 
+/* Whether a batch of that number, or with that object (NULL: none), is open. */
+bool tide_batch_is_known(sqlite3 *db, const char *schema, int64_t batch, const char *object, struct tide_err *err);
+
+/* Deletes an open batch to make another of its rows. false, without an error, when it is no longer there under that
+ * number. */
+bool tide_batch_give_up(sqlite3 *db, const char *schema, int64_t batch, struct tide_err *err);
+
 /* Inserts it, with claimed_at; row->batch is set. */
 void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *row, int64_t now_ms,
                        struct tide_err *err);
@@ -82,30 +89,16 @@ bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t le
 bool tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
                      struct tide_err *err);
 
-/* What a batch's config freezes of its sink's row, in the row's own words. Strings are owned: tide_frozen_clear. */
-struct tide_frozen {
-  char *target;
-  char *format;
-  char *columns; /* JSON list, never NULL once frozen */
-  char *filter;
-  char *options;
-};
-/* The config as JSON; the caller frees. */
-char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct tide_err *err);
-int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_frozen, struct tide_err *err);
-void tide_frozen_clear(struct tide_frozen *frozen);
-
-/* A sink's options (NULL: none) with one of them set to a number. The caller frees. */
-char *tide_options_with(sqlite3 *db, const char *options, const char *name, int64_t value, struct tide_err *err);
-
 /* ---- acks ---- */
 
 struct tide_ack {
   int64_t rows; /* delivered */
   int64_t skipped;
+  int64_t dead; /* set aside (dead.h) */
   int64_t bytes;
   const char *object; /* NULL: nothing was written */
   const char *hash;
+  const char *reason; /* NULL: nothing to remark */
 };
 
 /* Inserts the log row of a batch, which ends it; refused (SQLITE_CONSTRAINT) when the batch is gone or has another

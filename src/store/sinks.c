@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
+#include "store/durable.h"
 #include "store/sinks_sql.h"
 
 bool tide_sinks_exist(sqlite3 *db, const char *schema, struct tide_err *err) {
@@ -101,8 +102,8 @@ void tide_sinks_enlist(sqlite3 *db, const char *schema, struct tide_err *err) {
 }
 
 /* The tables with a column `dataset`, the registry first: its row gone is what lets the others change. */
-static const char *const dataset_tables[] = {"registry",   "sink",         "sink_state", "batch",
-                                             "export_log", "export_total", NULL};
+static const char *const dataset_tables[] = {"registry",     "sink", "sink_state", "batch",     "export_log",
+                                             "export_total", "dead", "sink_count", "sink_fork", NULL};
 
 static void delete_rows(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   for (size_t i = 0; dataset_tables[i] != NULL; i++)
@@ -129,6 +130,23 @@ void tide_sinks_adopt(sqlite3 *db, struct tide_names names, struct tide_err *err
   enter(db, names, err);
 }
 
+bool tide_sinks_lack_any(sqlite3 *db, const char *schema, struct tide_err *err) {
+  return tide_stmt_int(db, 0, err,
+                       "SELECT count(*) FROM \"%w\".sqlite_schema WHERE name IN"
+                       " ('tidemark_dead', 'tidemark_sink_count', 'tidemark_sink_fork')",
+                       schema) < 3;
+}
+
+void tide_sinks_complete(sqlite3 *db, const char *schema, struct tide_err *err) {
+  struct tide_durable txn;
+  if (!tide_sinks_lack_any(db, schema, err) || tide_err_is_set(err))
+    return;
+  tide_durable_begin_plain(db, schema, &txn, err);
+  if (!tide_err_is_set(err))
+    create_missing(db, schema, err);
+  tide_durable_end(&txn, err);
+}
+
 int64_t tide_sinks_last_since(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   return tide_stmt_int(db, 0, err,
                        "SELECT max(until) FROM (SELECT until FROM \"%w\".tidemark_export_log WHERE dataset = %Q"
@@ -148,6 +166,7 @@ void tide_sinks_drop(sqlite3 *db, struct tide_names names, struct tide_err *err)
 void tide_sinks_rename(sqlite3 *db, struct tide_names names, const char *new_name, struct tide_err *err) {
   if (!tide_sinks_exist(db, names.schema, err))
     return;
+  create_missing(db, names.schema, err);
   for (size_t i = 0; dataset_tables[i] != NULL; i++)
     tide_stmt_exec(db, err, "UPDATE \"%w\".tidemark_%s SET dataset = %Q WHERE dataset = %Q", names.schema,
                    dataset_tables[i], new_name, names.dataset);

@@ -22,6 +22,7 @@
 #ifndef TIDE_STORE_SINKS_H
 #define TIDE_STORE_SINKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -36,6 +37,12 @@ void tide_sinks_create(sqlite3 *db, struct tide_names names, struct tide_err *er
 /* The same for a dataset whose tables were there already: what they have of it stays, and follows it to the letters of
  * its present name. */
 void tide_sinks_adopt(sqlite3 *db, struct tide_names names, struct tide_err *err);
+
+/* Whether the schema is of an early Tidemark, which had fewer of them. */
+bool tide_sinks_lack_any(sqlite3 *db, const char *schema, struct tide_err *err);
+
+/* Makes those that an early Tidemark did not have yet, in a transaction of its own, when any is missing. */
+void tide_sinks_complete(sqlite3 *db, const char *schema, struct tide_err *err);
 
 /* The highest since that they know to have left: 0 for none. */
 int64_t tide_sinks_last_since(sqlite3 *db, struct tide_names names, struct tide_err *err);

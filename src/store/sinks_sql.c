@@ -91,6 +91,27 @@ const char *const tide_sinks_sql_tables[] = {
     "  claimed_at INTEGER NOT NULL,\n"
     "  UNIQUE(sink, dataset, partition)) STRICT",
 
+    "CREATE TABLE \"%w\".tidemark_dead(\n"
+    "  id INTEGER PRIMARY KEY AUTOINCREMENT,\n"
+    "  sink TEXT NOT NULL,\n"
+    "  dataset TEXT NOT NULL,\n"
+    "  partition TEXT NOT NULL,\n"
+    "  since INTEGER NOT NULL,\n"
+    "  payload TEXT NOT NULL,\n"
+    "  reason TEXT NOT NULL,\n"
+    "  attempts INTEGER NOT NULL DEFAULT 0,\n"
+    "  at INTEGER NOT NULL) STRICT",
+
+    "CREATE TABLE \"%w\".tidemark_sink_count(\n"
+    "  sink TEXT NOT NULL, dataset TEXT NOT NULL, place TEXT NOT NULL,\n"
+    "  tick INTEGER NOT NULL, token INTEGER NOT NULL, previous INTEGER NOT NULL DEFAULT 0,\n"
+    "  marked INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0,\n"
+    "  PRIMARY KEY(sink, dataset, place)) STRICT, WITHOUT ROWID",
+
+    "CREATE TABLE \"%w\".tidemark_sink_fork(\n"
+    "  sink TEXT NOT NULL, dataset TEXT NOT NULL, log_id TEXT NOT NULL,\n"
+    "  PRIMARY KEY(sink, dataset)) STRICT, WITHOUT ROWID",
+
     "CREATE VIRTUAL TABLE \"%w\".tidemark_dataset USING tidemark_status(dataset)",
     "CREATE VIRTUAL TABLE \"%w\".tidemark_stat USING tidemark_status(stat)",
     "CREATE VIRTUAL TABLE \"%w\".tidemark_segment USING tidemark_status(segment)",

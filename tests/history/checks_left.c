@@ -85,6 +85,8 @@ static void judge_file(void *data, const char *path) {
   }
   snprintf(line, sizeof line, "\n%s/%s\n", sink_names[looking->sink], path);
   const bool temporary = strncmp(path + 2, "_tidemark/tmp/", 14) == 0;
+  if (!temporary && strncmp(path + 2, "_tidemark/", 10) == 0) /* the mark of the last tick */
+    return;
   if (!temporary)
     judge_orphan(world, looking->sink, path + 2);
   if (strstr(world->seen, line) == NULL && !(temporary && world->killed))

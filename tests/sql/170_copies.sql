@@ -30,7 +30,11 @@ DELETE FROM logs WHERE since = 1;
 -- and it goes on
 INSERT INTO logs VALUES (''web'', ''new'', NULL);
 SELECT last_insert_rowid();
+-- the first of several that live at once may write to their folder; the others are told so, and fork
 SELECT json_extract(tidemark_export(''archive''), ''$.rows'');
+SELECT state FROM tidemark_sink WHERE sink = ''archive'';
+SELECT json_extract(tidemark_fork(''archive''), ''$.sinks[0].sink'');
+SELECT json_extract(tidemark_export(''archive''), ''$.failed'');
 BEGIN IMMEDIATE;
 INSERT INTO daily SELECT l.source, count(*) FROM tidemark_lag w CROSS JOIN logs l
   ON l.partition = w.partition AND l.since > w.since AND l.since <= w.until

@@ -1,0 +1,67 @@
+#include "sink/backlog.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "engine/stats.h"
+#include "store/durable.h"
+#include "store/sink_count.h"
+
+static void add_part(struct tide_backlog *backlog, const struct tide_stat *stat, struct tide_err *err) {
+  void *parts = backlog->parts;
+  if (tide_grow(&parts, &backlog->cap, backlog->nparts + 1, sizeof *backlog->parts, err) != 0)
+    return;
+  backlog->parts = parts;
+  backlog->parts[backlog->nparts++] = (struct tide_backlog_part){stat->partition, stat->last_since};
+}
+
+bool tide_backlog_read(struct tide_backlog *ret_backlog, struct tide_runner *runner, struct tide_dataset *ds,
+                       const struct tide_sink *sink, bool only_active, struct tide_err *err) {
+  struct tide_stat stat;
+  struct tide_backlog backlog = {0};
+  sqlite3_stmt *snapshot = tide_read_begin(runner->conn->db, runner->schema, err);
+  sqlite3_stmt *stmt = tide_sink_prepare(runner->conn->db, runner->schema, sink->sink, sink->dataset, err);
+  const bool found =
+      tide_sink_next(stmt, &backlog.sink, err) && (!only_active || strcmp(backlog.sink.state, "active") == 0);
+  sqlite3_finalize(stmt);
+  struct tide_stats *stats = found ? tide_stats_open(ds, NULL, 0, backlog.sink.caught_up, err) : NULL;
+  backlog.newest = stats != NULL ? tide_dataset_last_since(ds) : 0;
+  while (stats != NULL && tide_stats_next(stats, &stat, err))
+    add_part(&backlog, &stat, err);
+  tide_stats_close(stats);
+  sqlite3_finalize(snapshot);
+  if (found && !tide_err_is_set(err))
+    *ret_backlog = backlog;
+  else
+    tide_backlog_clear(&backlog);
+  return found && !tide_err_is_set(err);
+}
+
+void tide_backlog_clear(struct tide_backlog *backlog) {
+  tide_sink_clear(&backlog->sink);
+  tide_free(backlog->parts);
+  *backlog = (struct tide_backlog){0};
+}
+
+bool tide_backlog_next_open(const struct tide_backlog *backlog, const struct tide_runner *runner, int64_t above,
+                            struct tide_batch_row *ret_row, struct tide_err *err) {
+  sqlite3_stmt *stmt =
+      tide_batch_prepare(runner->conn->db, runner->schema, above, backlog->sink.sink, backlog->sink.dataset, err);
+  const bool found = tide_batch_next(stmt, ret_row, err);
+  sqlite3_finalize(stmt);
+  return found;
+}
+
+bool tide_backlog_may_take(const struct tide_runner *runner, const struct tide_batch_row *row, int64_t now_ms) {
+  return tide_batch_is_abandoned(row->owner, row->lease_until, now_ms) || strcmp(row->owner, runner->owner) == 0;
+}
+
+int64_t tide_backlog_not_before(const struct tide_backlog *backlog, const struct tide_runner *runner,
+                                struct tide_err *err) {
+  struct tide_sink_count count = {0};
+  const struct tide_sink *sink = &backlog->sink;
+  const struct tide_sink_place place = {runner->schema, sink->sink, sink->dataset, sink->folder};
+  if (place.place != NULL)
+    tide_sink_count_read(runner->conn->db, &place, &count, err);
+  return count.not_before;
+}

@@ -1,0 +1,43 @@
+/* The target of a tick: opened when there is a first byte for it, told of the tick before that, and kept for the
+ * batches that follow. */
+#ifndef TIDE_SINK_OUTLET_H
+#define TIDE_SINK_OUTLET_H
+
+#include "engine/dataset.h"
+#include "sink/registry.h"
+#include "store/sink_count.h"
+
+/* All zero is closed. */
+struct tide_outlet {
+  struct tide_target *target;
+  char *url;     /* what it was opened with */
+  char *options; /* likewise; NULL: none */
+  char *place;   /* of its config */
+  char *log_id;  /* which it was told of; NULL: none yet */
+  struct tide_sink_count count;
+};
+
+/* What is to go out, and for whom. */
+struct tide_outlet_call {
+  sqlite3 *db;
+  struct tide_sink_place place;
+  const char *log_id;
+  int64_t batch;
+  const struct tide_patience *patience;
+};
+
+/* Makes the outlet one for that config, the options in their frozen words. A target that keeps objects is told the
+ * count of ticks, once for each log id, and rid of what was left under way by batches that are no more. What keeps
+ * the rows from being sent there is in err: SQLITE_CANTOPEN when it is not the place that the sink wrote to. false:
+ * nothing may be sent, for the target was told of ticks that this database knows nothing of; *ret_tick is the last. */
+bool tide_outlet_open(struct tide_outlet *outlet, const struct tide_outlet_call *call, struct tide_sink_config *config,
+                      const char *options, int64_t *ret_tick, struct tide_err *err);
+void tide_outlet_close(struct tide_outlet *outlet);
+
+/* Whether the open target is one that forwards. */
+bool tide_outlet_forwards(const struct tide_outlet *outlet);
+
+/* Says that the place was told of a tick that this database knows nothing of. */
+void tide_outlet_refuse_ahead(const struct tide_sink_place *place, int64_t tick, struct tide_err *err);
+
+#endif

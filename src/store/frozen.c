@@ -1,0 +1,75 @@
+#include "store/frozen.h"
+
+#include "base/mem.h"
+#include "base/stmt.h"
+
+enum { FROZEN_TEXTS = 7 };
+
+static void texts_of(struct tide_frozen *frozen, char **ret_texts[FROZEN_TEXTS]) {
+  ret_texts[0] = &frozen->target;
+  ret_texts[1] = &frozen->format;
+  ret_texts[2] = &frozen->columns;
+  ret_texts[3] = &frozen->filter;
+  ret_texts[4] = &frozen->options;
+  ret_texts[5] = &frozen->dataset;
+  ret_texts[6] = &frozen->log_id;
+}
+
+char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct tide_err *err) {
+  char *config = NULL;
+  struct tide_frozen view = *frozen;
+  char **texts[FROZEN_TEXTS];
+  texts_of(&view, texts);
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err,
+                        "SELECT json_object('target', ?1, 'format', ?2, 'columns', json(?3), 'filter', ?4, 'options',"
+                        " json(?5), 'dataset', ?6, 'log_id', ?7, 'schema_version', %lld)",
+                        (long long)frozen->schema_version);
+  for (int i = 0; stmt != NULL && i < FROZEN_TEXTS; i++)
+    sqlite3_bind_text(stmt, i + 1, *texts[i], -1, SQLITE_STATIC);
+  if (tide_stmt_row(stmt, err))
+    config = tide_stmt_copy_text(stmt, 0, err);
+  sqlite3_finalize(stmt);
+  return config;
+}
+
+int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_frozen, struct tide_err *err) {
+  struct tide_frozen frozen = {0};
+  char **texts[FROZEN_TEXTS];
+  texts_of(&frozen, texts);
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err,
+                        "SELECT ?1 ->> '$.target', ?1 ->> '$.format', ?1 ->> '$.columns', ?1 ->> '$.filter',"
+                        " ?1 ->> '$.options', ?1 ->> '$.dataset', ?1 ->> '$.log_id', ?1 ->> '$.schema_version'");
+  if (stmt != NULL)
+    sqlite3_bind_text(stmt, 1, config, -1, SQLITE_STATIC);
+  if (tide_stmt_row(stmt, err)) {
+    for (int i = 0; i < FROZEN_TEXTS; i++)
+      *texts[i] = tide_stmt_copy_text(stmt, i, err);
+    frozen.schema_version = sqlite3_column_int64(stmt, FROZEN_TEXTS);
+  }
+  sqlite3_finalize(stmt);
+  if (tide_err_is_set(err))
+    tide_frozen_clear(&frozen);
+  else
+    *ret_frozen = frozen;
+  return err->rc;
+}
+
+void tide_frozen_clear(struct tide_frozen *frozen) {
+  char **texts[FROZEN_TEXTS];
+  texts_of(frozen, texts);
+  for (int i = 0; i < FROZEN_TEXTS; i++)
+    tide_free(*texts[i]);
+  *frozen = (struct tide_frozen){0};
+}
+
+char *tide_frozen_options(sqlite3 *db, const char *options, const char *name, int64_t value, struct tide_err *err) {
+  char *set = NULL;
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err, "SELECT json_set(coalesce(%Q, '{}'), '$.%q', %lld)", options, name, (long long)value);
+  if (tide_stmt_row(stmt, err))
+    set = tide_stmt_copy_text(stmt, 0, err);
+  sqlite3_finalize(stmt);
+  return set;
+}

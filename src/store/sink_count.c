@@ -1,0 +1,72 @@
+#include "store/sink_count.h"
+
+#include "base/mem.h"
+#include "base/stmt.h"
+
+void tide_sink_count_read(sqlite3 *db, const struct tide_sink_place *place, struct tide_sink_count *ret_count,
+                          struct tide_err *err) {
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err,
+                        "SELECT tick, token, previous, marked, attempts, not_before FROM \"%w\".tidemark_sink_count"
+                        " WHERE sink = %Q AND dataset = %Q AND place = %Q",
+                        place->schema, place->sink, place->dataset, place->place);
+  *ret_count = (struct tide_sink_count){0};
+  if (tide_stmt_row(stmt, err))
+    *ret_count = (struct tide_sink_count){.tick = sqlite3_column_int64(stmt, 0),
+                                          .token = sqlite3_column_int64(stmt, 1),
+                                          .previous = sqlite3_column_int64(stmt, 2),
+                                          .marked = sqlite3_column_int64(stmt, 3),
+                                          .attempts = sqlite3_column_int64(stmt, 4),
+                                          .not_before = sqlite3_column_int64(stmt, 5)};
+  sqlite3_finalize(stmt);
+}
+
+void tide_sink_count_next(sqlite3 *db, const struct tide_sink_place *place, struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "INSERT INTO \"%w\".tidemark_sink_count(sink, dataset, place, tick, token, previous)"
+                 " SELECT %Q, %Q, %Q, coalesce(max(tick), 1), coalesce(token, random()), coalesce(previous, 0)"
+                 " FROM \"%w\".tidemark_sink_count WHERE sink = %Q AND dataset = %Q"
+                 " ON CONFLICT DO UPDATE SET tick = tick + 1, previous = token, token = random() WHERE tick = marked",
+                 place->schema, place->sink, place->dataset, place->place, place->schema, place->sink, place->dataset);
+}
+
+void tide_sink_count_mark(sqlite3 *db, const struct tide_sink_place *place, int64_t tick, struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "UPDATE \"%w\".tidemark_sink_count SET marked = max(marked, %lld), attempts = 0, not_before = 0"
+                 " WHERE sink = %Q AND dataset = %Q AND place = %Q AND (marked < %lld OR attempts > 0)",
+                 place->schema, (long long)tick, place->sink, place->dataset, place->place, (long long)tick);
+}
+
+void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int64_t not_before, struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "UPDATE \"%w\".tidemark_sink_count SET attempts = attempts + 1, not_before = %lld"
+                 " WHERE sink = %Q AND dataset = %Q AND place = %Q",
+                 place->schema, (long long)not_before, place->sink, place->dataset, place->place);
+}
+
+char *tide_sink_fork_log_id(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
+                            struct tide_err *err) {
+  char *log_id = NULL;
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err, "SELECT log_id FROM \"%w\".tidemark_sink_fork WHERE sink = %Q AND dataset = %Q", schema, sink, dataset);
+  if (tide_stmt_row(stmt, err))
+    log_id = tide_stmt_copy_text(stmt, 0, err);
+  sqlite3_finalize(stmt);
+  return log_id;
+}
+
+int64_t tide_sink_fork(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *log_id,
+                       struct tide_err *err) {
+  tide_stmt_exec(db, err, "INSERT OR REPLACE INTO \"%w\".tidemark_sink_fork VALUES(%Q, %Q, %Q)", schema, sink, dataset,
+                 log_id);
+  tide_stmt_exec(db, err, "DELETE FROM \"%w\".tidemark_sink_count WHERE sink = %Q AND dataset = %Q", schema, sink,
+                 dataset);
+  tide_stmt_exec(db, err, "DELETE FROM \"%w\".tidemark_batch WHERE sink = %Q AND dataset = %Q", schema, sink, dataset);
+  return tide_err_is_set(err) ? 0 : sqlite3_changes64(db);
+}
+
+void tide_sink_set_state(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *expected,
+                         const char *state, struct tide_err *err) {
+  tide_stmt_exec(db, err, "UPDATE \"%w\".tidemark_sink SET state = %Q WHERE sink = %Q AND dataset = %Q AND state = %Q",
+                 schema, state, sink, dataset, expected);
+}

@@ -1,0 +1,432 @@
+/* Sinks that forward: what each answer of a receiver leads to. */
+#define _GNU_SOURCE
+#include "receiver.h"
+#include "shim_vfs.h"
+#include "unit.h"
+
+static const int64_t T0 = 1767225600000; /* 2026-01-01 */
+static sqlite3 *db;
+
+static void open_db(void) {
+  db = db_open(scratch_path("db"), "shim");
+  receiver_add(db);
+}
+
+static void begin(void) {
+  scratch_open();
+  shim_register();
+  shim.now_ms = T0;
+  open_db();
+  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, body TEXT, partition_by=source);"
+              "INSERT INTO tidemark_sink(sink, dataset, target, format, columns)"
+              " VALUES ('s', 'logs', 'test://receiver', 'ndjson', '[\"since\",\"body\"]')");
+}
+
+static void end(void) {
+  db_close(db);
+}
+
+static void reopen(void) {
+  db_close(db);
+  open_db();
+}
+
+/* Rows "<first>" to "<last>" into a partition. */
+static void append(const char *source, int first, int last) {
+  db_exec(db,
+          "WITH RECURSIVE c(n) AS (SELECT %d UNION ALL SELECT n + 1 FROM c WHERE n < %d)"
+          " INSERT INTO logs SELECT '%s', printf('<%%d>', n) FROM c",
+          first, last, source);
+}
+
+static const char *tick(const char *what) {
+  return db_text(db, "SELECT json_extract(tidemark_export('s'), '$.%s')", what);
+}
+
+/* Every row of the dataset was taken once, but for those set aside. */
+static void check_all_taken(void) {
+  const int rows = (int)db_int(db, "SELECT count(*) FROM logs");
+  const int dead = (int)db_int(db, "SELECT count(*) FROM tidemark_dead");
+  ck_assert_int_eq(receiver_rows(), rows - dead);
+  assert_int(db, rows, "SELECT sum(rows + dead) FROM tidemark_export_log");
+  assert_int(db, dead, "SELECT sum(dead) FROM tidemark_export_log");
+  assert_int(db, 0, "SELECT count(*) FROM tidemark_batch");
+}
+
+START_TEST(a_batch_is_one_request_with_its_key) {
+  begin();
+  append("web", 1, 3);
+  ck_assert_str_eq(tick("rows"), "3");
+  ck_assert_int_eq(receiver.requests, 1);
+  ck_assert_str_eq(receiver.last_body, "{\"since\":1,\"body\":\"<1>\"}\n{\"since\":2,\"body\":\"<2>\"}\n"
+                                       "{\"since\":3,\"body\":\"<3>\"}\n");
+  ck_assert_str_eq(receiver.last_key, db_text(db, "SELECT log_id || '/s/logs/source=web/0/0-3' FROM tidemark_dataset"));
+  ck_assert_str_eq(db_text(db, "SELECT object FROM tidemark_export_log"), receiver.last_key);
+  ck_assert_str_eq(tick("batches"), "0");
+  ck_assert_int_eq(receiver.requests, 1);
+  end();
+}
+END_TEST
+
+START_TEST(batches_are_smaller_than_those_of_files) {
+  begin();
+  append("web", 1, 5001);
+  ck_assert_str_eq(tick("batches"), "2");
+  ck_assert_int_eq(receiver.ledger[0].rows, 5000);
+  db_exec(db, "INSERT INTO logs SELECT 'big', printf('%%.*c', 1000000, 'x') FROM logs LIMIT 5");
+  ck_assert_str_eq(tick("batches"), "2"); /* 4 MiB */
+  end();
+}
+END_TEST
+
+START_TEST(a_lost_answer_is_asked_for_again_with_the_same_key) {
+  char first[KEY_MAX];
+  begin();
+  append("web", 1, 10);
+  receiver.drops_after = true;
+  ck_assert_str_eq(tick("sinks[0].failures[0].error"), "the connection was dropped");
+  strcpy(first, receiver.last_key);
+  append("web", 11, 20); /* the batch does not grow by them */
+  db_exec(db, "UPDATE tidemark_sink SET columns = '[\"body\"]', max_rows = 3, target = 'test://another'");
+  receiver.drops_after = false;
+  shim.now_ms += 2000;
+  reopen();
+  ck_assert_str_eq(tick("rows"), "20");
+  ck_assert_str_eq(receiver.ledger[0].key, first);
+  ck_assert_int_eq(receiver.requests, 2 + 4);
+  ck_assert_str_eq(receiver.ledger[1].body, "{\"body\":\"<11>\"}\n{\"body\":\"<12>\"}\n{\"body\":\"<13>\"}\n");
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(a_dropped_connection_leaves_the_others_for_later) {
+  begin();
+  append("web", 1, 1);
+  append("db", 2, 2);
+  receiver.drops_before = true;
+  ck_assert_str_eq(tick("failed"), "1");
+  ck_assert_int_eq(receiver.requests, 1);
+  ck_assert_str_eq(tick("waiting"), "2");
+  ck_assert_int_eq(receiver.requests, 1);
+  receiver.drops_before = false;
+  shim.now_ms += 1000;
+  ck_assert_str_eq(tick("rows"), "2");
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(what_is_too_large_is_halved) {
+  begin();
+  append("web", 1, 100);
+  append("db", 101, 130);
+  receiver.most_rows = 30;
+  ck_assert_str_eq(tick("rows"), "130");
+  ck_assert_int_eq(receiver.taken, 6); /* 25 a request, and 5 */
+  ck_assert_int_eq(receiver.requests, 6 + 2);
+  for (int i = 0; i < receiver.taken; i++) {
+    for (int j = 0; j < i; j++)
+      ck_assert_str_ne(receiver.ledger[i].key, receiver.ledger[j].key);
+  }
+  ck_assert_int_eq(receiver_has("<100>"), 1);
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(one_row_that_is_too_large_is_set_aside) {
+  begin();
+  append("web", 1, 1);
+  receiver.most_rows = 1;
+  append("web", 2, 3);
+  db_exec(db, "UPDATE tidemark_sink SET max_rows = 1");
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_TOO_LARGE;
+  ck_assert_str_eq(tick("dead"), "3");
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(a_refused_row_is_found_and_set_aside) {
+  begin();
+  append("web", 1, 100);
+  receiver.poison = "<37>";
+  ck_assert_str_eq(tick("dead"), "1");
+  ck_assert_str_eq(
+      db_text(db, "SELECT sink, dataset, partition, since, payload, reason, attempts, at FROM tidemark_dead"),
+      "s|logs|source=web|37|{\"since\":37,\"body\":\"<37>\"}|400: bad row|0|1767225600000");
+  ck_assert_int_eq(receiver_has("<37>"), 0);
+  ck_assert_int_eq(receiver_has("<36>"), 1);
+  ck_assert_int_eq(receiver_has("<38>"), 1);
+  ck_assert_int_lt(receiver.requests, 25);
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(rows_that_the_receiver_names_are_set_aside_without_a_search) {
+  begin();
+  append("web", 1, 100);
+  receiver.poison = "7>";
+  receiver.names_poison = true;
+  ck_assert_str_eq(tick("dead"), "10");
+  ck_assert_int_eq(receiver.requests, 1);
+  ck_assert_str_eq(db_text(db, "SELECT group_concat(since), min(reason) FROM tidemark_dead"),
+                   "7,17,27,37,47,57,67,77,87,97|names it");
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(a_filter_does_not_shift_who_is_refused) {
+  begin();
+  db_exec(db, "UPDATE tidemark_sink SET filter = 'length(body) = 4'");
+  append("web", 1, 30);
+  receiver.poison = "<12>";
+  receiver.names_poison = true;
+  ck_assert_str_eq(tick("skipped"), "9");
+  ck_assert_str_eq(db_text(db, "SELECT since, payload FROM tidemark_dead"), "12|{\"since\":12,\"body\":\"<12>\"}");
+  assert_int(db, 30, "SELECT sum(rows + skipped + dead) FROM tidemark_export_log");
+  end();
+}
+END_TEST
+
+START_TEST(a_receiver_that_refuses_everything_blocks_the_sink) {
+  begin();
+  append("web", 1, 1000);
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_REFUSED;
+  tick("dead");
+  assert_int(db, 10, "SELECT count(*) FROM tidemark_dead");
+  ck_assert_str_eq(db_text(db, "SELECT state FROM tidemark_sink"), "blocked");
+  const int requests = receiver.requests;
+  ck_assert_str_eq(tick("batches"), "0");
+  ck_assert_int_eq(receiver.requests, requests);
+  receiver.says = false;
+  db_exec(db, "UPDATE tidemark_sink SET state = 'active'");
+  tick("rows");
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(a_receiver_may_ask_for_a_pause) {
+  char key[KEY_MAX];
+  begin();
+  append("web", 1, 1);
+  append("db", 2, 2);
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_LATER;
+  receiver.retry_after_ms = 120000;
+  ck_assert_str_eq(tick("sinks[0].failures[0].retry_at"), "1767225720000");
+  strcpy(key, receiver.last_key);
+  ck_assert_int_eq(receiver.requests, 1);
+  shim.now_ms += 119999;
+  reopen();
+  ck_assert_str_eq(tick("waiting"), "2");
+  ck_assert_int_eq(receiver.requests, 1);
+  receiver.says = false;
+  shim.now_ms++;
+  ck_assert_str_eq(tick("rows"), "2");
+  ck_assert_str_eq(receiver.ledger[0].key, key);
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(a_pause_is_a_day_at_the_most_and_now_ends_it) {
+  begin();
+  append("web", 1, 1);
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_LATER;
+  receiver.retry_after_ms = 400000000;
+  ck_assert_str_eq(tick("sinks[0].failures[0].retry_at"), "1767312000000");
+  receiver.says = false;
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_export('s', 'now') ->> 'rows'"), "1");
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(without_a_word_pauses_grow) {
+  begin();
+  append("web", 1, 1);
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_LATER;
+  receiver.retry_after_ms = -1;
+  int64_t longest = 0;
+  for (int i = 0; i < 12; i++) {
+    const char *at = tick("sinks[0].failures[0].retry_at");
+    const int64_t pause = atoll(at) - shim.now_ms;
+    ck_assert_int_ge(pause, (i < 9 ? 750 << i : 225000) * (i > 0) + 1000 * (i == 0));
+    ck_assert_int_le(pause, i < 9 ? 1000 << i : 300000);
+    longest = pause > longest ? pause : longest;
+    shim.now_ms += pause;
+  }
+  ck_assert_int_ge(longest, 225000);
+  receiver.says = false;
+  ck_assert_str_eq(tick("rows"), "1");
+  append("web", 2, 2);
+  receiver.says = true;
+  ck_assert_str_eq(tick("sinks[0].failures[0].retry_at"), db_text(db, "SELECT %lld", (long long)shim.now_ms + 1000));
+  end();
+}
+END_TEST
+
+START_TEST(who_is_not_let_in_blocks_the_sink) {
+  char key[KEY_MAX];
+  begin();
+  append("web", 1, 1);
+  append("db", 2, 2);
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_FORBIDDEN;
+  ck_assert_str_eq(tick("sinks[0].failures[0].error"), "as it was told");
+  strcpy(key, receiver.last_key);
+  ck_assert_int_eq(receiver.requests, 1);
+  ck_assert_str_eq(db_text(db, "SELECT state FROM tidemark_sink"), "blocked");
+  ck_assert_str_eq(db_text(db, "SELECT error FROM tidemark_batch"), "as it was told");
+  receiver.says = false;
+  db_exec(db, "UPDATE tidemark_sink SET state = 'active'");
+  ck_assert_str_eq(tick("rows"), "2");
+  ck_assert_str_eq(receiver.ledger[0].key, key);
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(a_receiver_that_is_ahead_stops_the_sink_until_a_fork) {
+  char key[KEY_MAX];
+  begin();
+  append("web", 1, 1);
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_AHEAD;
+  receiver.ahead = 7;
+  ck_assert_str_eq(
+      tick("sinks[0].failures[0].error"),
+      "test://receiver was told of tick 7 of this sink, which this database knows nothing of: it was restored "
+      "from a backup, or is in use twice. Nothing is sent until SELECT tidemark_fork('s')");
+  strcpy(key, receiver.last_key);
+  ck_assert_str_eq(db_text(db, "SELECT state FROM tidemark_sink"), "diverged");
+  receiver.says = false;
+  tick("rows");
+  ck_assert_int_eq(receiver.requests, 1);
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_fork('s') ->> '$.sinks[0].given_up'"), "1");
+  ck_assert_str_eq(tick("rows"), "1");
+  ck_assert_str_ne(receiver.last_key, key);
+  ck_assert_str_eq(strchr(receiver.last_key, '/'), strchr(key, '/'));
+  ck_assert_int_eq(receiver.last_tick, 1);
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(ticks_are_counted_when_something_was_taken) {
+  begin();
+  append("web", 1, 1);
+  append("db", 1, 1);
+  receiver.drops_before = true;
+  tick("rows");
+  ck_assert_int_eq(receiver.last_tick, 1);
+  const int64_t token = receiver.last_token;
+  receiver.drops_before = false;
+  shim.now_ms += 5000;
+  tick("rows");
+  ck_assert_int_eq(receiver.last_tick, 1);
+  ck_assert(receiver.last_token == token);
+  append("web", 2, 2);
+  tick("rows");
+  ck_assert_int_eq(receiver.last_tick, 2);
+  ck_assert(receiver.last_token != token);
+  end();
+}
+END_TEST
+
+static void tick_elsewhere(void) {
+  receiver.before = NULL;
+  sqlite3 *other = db_open(scratch_path("db"), "shim");
+  receiver_add(other);
+  db_exec(other, "UPDATE tidemark_sink_count SET tick = 9, marked = 9");
+  db_close(other);
+}
+
+START_TEST(a_later_tick_of_another_process_is_no_divergence) {
+  begin();
+  append("web", 1, 1);
+  receiver.before = tick_elsewhere;
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_AHEAD;
+  receiver.ahead = 9;
+  tick("rows");
+  ck_assert_str_eq(db_text(db, "SELECT state FROM tidemark_sink"), "active");
+  receiver.says = false;
+  shim.now_ms += 1000;
+  ck_assert_str_eq(tick("rows"), "1");
+  ck_assert_int_ge(receiver.last_tick, 9);
+  end();
+}
+END_TEST
+
+START_TEST(dead_rows_are_sent_again_on_demand) {
+  begin();
+  append("web", 1, 40);
+  receiver.poison = "9>";
+  tick("dead");
+  assert_int(db, 4, "SELECT count(*) FROM tidemark_dead");
+  receiver.poison = "<19>";
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_requeue('s') ->> '$.sinks[0]'"),
+                   "{\"sink\":\"s\",\"dataset\":\"logs\",\"sent\":4,\"delivered\":3,\"refused\":1,\"failure\":null}");
+  ck_assert_str_eq(db_text(db, "SELECT since, attempts, reason FROM tidemark_dead"), "19|1|400: bad row");
+  ck_assert_int_eq(receiver_has("<9>"), 1);
+  receiver.poison = NULL;
+  receiver.drops_after = true;
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_requeue('s', 'logs') ->> '$.sinks[0].failure'"),
+                   "the connection was dropped");
+  receiver.drops_after = false;
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_requeue('s', 'logs') ->> '$.sinks[0].delivered'"), "1");
+  ck_assert_int_eq(receiver_has("<19>"), 1); /* the same key twice */
+  ck_assert_int_eq(receiver_rows(), 40);
+  assert_int(db, 0, "SELECT count(*) FROM tidemark_dead");
+  assert_int(db, 40, "SELECT sum(rows + dead) FROM tidemark_export_log");
+  end();
+}
+END_TEST
+
+START_TEST(a_forward_sink_is_not_driven_by_hand) {
+  begin();
+  db_exec(db, "UPDATE tidemark_sink SET format = 'ndjson.zst'");
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset) VALUES ('hand', 'logs')");
+  db_refuses(db, SQLITE_ERROR, "has no target", "SELECT tidemark_requeue('hand')");
+  db_refuses(db, SQLITE_ERROR, "no such sink: x", "SELECT tidemark_fork('x')");
+  append("web", 1, 1);
+  receiver.drops_before = true;
+  tick("rows");
+  db_refuses(db, SQLITE_ERROR, "has a target", "SELECT tidemark_ack(1)");
+  end();
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {a_batch_is_one_request_with_its_key,
+                                batches_are_smaller_than_those_of_files,
+                                a_lost_answer_is_asked_for_again_with_the_same_key,
+                                a_dropped_connection_leaves_the_others_for_later,
+                                what_is_too_large_is_halved,
+                                one_row_that_is_too_large_is_set_aside,
+                                a_refused_row_is_found_and_set_aside,
+                                rows_that_the_receiver_names_are_set_aside_without_a_search,
+                                a_filter_does_not_shift_who_is_refused,
+                                a_receiver_that_refuses_everything_blocks_the_sink,
+                                a_receiver_may_ask_for_a_pause,
+                                a_pause_is_a_day_at_the_most_and_now_ends_it,
+                                without_a_word_pauses_grow,
+                                who_is_not_let_in_blocks_the_sink,
+                                a_receiver_that_is_ahead_stops_the_sink_until_a_fork,
+                                ticks_are_counted_when_something_was_taken,
+                                a_later_tick_of_another_process_is_no_divergence,
+                                dead_rows_are_sent_again_on_demand,
+                                a_forward_sink_is_not_driven_by_hand,
+                                NULL};
+  return unit_main("forward", tests);
+}
