@@ -19,6 +19,7 @@ struct outside_call {
   const char *dataset; /* NULL: every one */
   void (*one)(struct outside_call *call, struct tide_runner *runner, const struct tide_sink *sink,
               struct tide_err *err);
+  bool only_looks; /* it may be called while statements are open, such as that which takes its JSON apart */
   int64_t found;
   struct tide_buf *json;
 };
@@ -68,7 +69,10 @@ static void call_outside(sqlite3_context *context, const char *name, struct outs
   call->json = &json;
   call->sink = (const char *)sqlite3_value_text(argv[0]);
   call->dataset = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
-  tide_durable_check_idle(call->functions->conn->db, name, &err);
+  if (!call->only_looks)
+    tide_durable_check_idle(call->functions->conn->db, name, &err);
+  else if (sqlite3_txn_state(call->functions->conn->db, NULL) == SQLITE_TXN_WRITE)
+    tide_err_set(&err, SQLITE_MISUSE, "%s: a transaction that wrote is still open: commit first", name);
   if (call->sink == NULL || (argc > 1 && call->dataset == NULL))
     tide_err_set(&err, SQLITE_ERROR, "%s takes the name of a sink and, if need be, of its dataset", name);
   tide_buf_put_string(&json, "{\"sinks\":[", &err);
@@ -100,7 +104,7 @@ static void peek_one(struct outside_call *call, struct tide_runner *runner, cons
 }
 
 void tide_function_peek(sqlite3_context *context, int argc, sqlite3_value **argv) {
-  struct outside_call call = {.one = peek_one};
+  struct outside_call call = {.one = peek_one, .only_looks = true};
   call_outside(context, "tidemark_peek", &call, argc, argv);
 }
 
