@@ -71,6 +71,9 @@ void tide_function_peek(sqlite3_context *context, int argc, sqlite3_value **argv
 void tide_function_fork(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_requeue(sqlite3_context *context, int argc, sqlite3_value **argv);
 
+/* functions_verify.c */
+void tide_function_verify(sqlite3_context *context, int argc, sqlite3_value **argv);
+
 /* functions_schemes.c */
 void tide_function_add_schemes(sqlite3_context *context, int argc, sqlite3_value **argv);
 

@@ -89,6 +89,7 @@ int tide_functions_register(struct tide_shared *shared) {
              {"tidemark_export", 0, 4, SQLITE_DIRECTONLY, tide_function_export},
              {"tidemark_claim", 2, 2, SQLITE_DIRECTONLY, tide_function_claim},
              {"tidemark_ack", 1, 3, SQLITE_DIRECTONLY, tide_function_ack},
+             {"tidemark_verify", 1, 2, SQLITE_DIRECTONLY, tide_function_verify},
              {"tidemark_rewind", 5, 5, SQLITE_DIRECTONLY, tide_function_rewind},
              {"tidemark_peek", 1, 2, SQLITE_DIRECTONLY, tide_function_peek},
              {"tidemark_fork", 1, 2, SQLITE_DIRECTONLY, tide_function_fork},

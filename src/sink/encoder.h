@@ -76,7 +76,8 @@ extern const struct tide_format tide_format_ndjson_zst;
 
 /* NULL when there is no such format; tide_format_names lists those there are, for the message. */
 const struct tide_format *tide_format_find(const char *name);
-const char *tide_format_names(void); /* "ndjson, ndjson.zst" */
+const struct tide_format *tide_format_of_object(const char *name); /* by its name's extension */
+const char *tide_format_names(void);                               /* "ndjson, ndjson.zst" */
 
 static inline void tide_encoder_destroy(struct tide_encoder *encoder) {
   if (encoder != NULL)

@@ -25,6 +25,17 @@ const struct tide_format *tide_format_find(const char *name) {
   return NULL;
 }
 
+const struct tide_format *tide_format_of_object(const char *name) {
+  const size_t size = strlen(name);
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    const size_t extension = strlen(formats[i]->extension);
+    if (size > extension && name[size - extension - 1] == '.' &&
+        strcmp(name + size - extension, formats[i]->extension) == 0)
+      return formats[i];
+  }
+  return NULL;
+}
+
 /* ---- words ---- */
 
 struct tide_sink_words tide_sink_words_of_row(const struct tide_sink *sink) {

@@ -72,6 +72,33 @@ void tide_sink_clear(struct tide_sink *sink) {
   *sink = (struct tide_sink){0};
 }
 
+void tide_sink_list_clear(struct tide_sink_list *list) {
+  for (size_t i = 0; i < list->count; i++)
+    tide_sink_clear(&list->sinks[i]);
+  tide_free(list->sinks);
+  *list = (struct tide_sink_list){0};
+}
+
+void tide_sink_list_read(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
+                         struct tide_sink_list *ret_list, struct tide_err *err) {
+  struct tide_sink_list list = {0};
+  struct tide_sink row;
+  sqlite3_stmt *stmt = tide_sink_prepare(db, schema, sink, dataset, err);
+  while (tide_sink_next(stmt, &row, err)) {
+    void *sinks = list.sinks;
+    if (tide_grow(&sinks, &list.cap, list.count + 1, sizeof *list.sinks, err) != 0) {
+      tide_sink_clear(&row);
+      continue; /* which ends with the error */
+    }
+    list.sinks = sinks;
+    list.sinks[list.count++] = row;
+  }
+  sqlite3_finalize(stmt);
+  if (tide_err_is_set(err))
+    tide_sink_list_clear(&list);
+  *ret_list = list;
+}
+
 sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const char *dataset, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err, "SELECT dataset FROM \"%w\".tidemark_registry WHERE ?1 IS NULL OR dataset = ?1", schema);

@@ -3,6 +3,7 @@
 #define TIDE_STORE_SINK_ROW_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -34,6 +35,16 @@ sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sin
 /* The next one: false at the end and on error. ret_sink owns its strings: tide_sink_clear. */
 bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_err *err);
 void tide_sink_clear(struct tide_sink *sink);
+
+/* All of them, read before anything is done with one. */
+struct tide_sink_list {
+  struct tide_sink *sinks;
+  size_t count;
+  size_t cap;
+};
+void tide_sink_list_read(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
+                         struct tide_sink_list *ret_list, struct tide_err *err);
+void tide_sink_list_clear(struct tide_sink_list *list);
 
 /* A span of time in a column of a sink's row, in ms; -1 for NULL. `what` names it in the error. */
 int64_t tide_sink_duration(sqlite3_stmt *stmt, int column, const char *what, struct tide_err *err);
