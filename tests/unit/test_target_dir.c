@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/sqlite.h"
 #include "mounts.h"
+#include "oom.h"
 #include "sink/target.h"
 #include "unit.h"
 
@@ -966,6 +967,48 @@ START_TEST(memory_target_keeps_and_fails_as_told) {
 }
 END_TEST
 
+/* ---- no memory ---- */
+
+/* All that a target does, with what an earlier try left beside it. */
+static void do_all(struct tide_err *err) {
+  bool found;
+  struct tide_target *target = tide_target_dir_open(root, err);
+  if (target == NULL)
+    return;
+  put(target, "d/object", "whole", &found, err);
+  if (!tide_err_is_set(err))
+    replace(target, "d/marker", "1", err);
+  if (!tide_err_is_set(err))
+    list(target, "", NULL, err);
+  if (!tide_err_is_set(err))
+    target->methods->sweep(target, LOG_ID, "d", token_is_seven, root, err);
+  tide_target_destroy(target);
+}
+
+START_TEST(without_memory_nothing_is_left) {
+  oom_install();
+  const int files = open_files();
+  const long live = oom_live();
+  int failures = 0;
+  for (int n = 1;; n++) {
+    struct tide_err err = {0};
+    oom_fail_at(n);
+    do_all(&err);
+    const bool failed = oom_has_failed();
+    oom_fail_at(0);
+    ck_assert_int_eq(err.rc, failed ? SQLITE_NOMEM : 0);
+    ck_assert_int_eq(oom_live(), live);
+    ck_assert_int_eq(open_files(), files);
+    ck_assert_int_eq(exists(TMP) ? files_in(TMP) : 0, 0);
+    ck_assert(!exists("d/object") || strcmp(content_of("d/object"), "whole") == 0);
+    failures += failed;
+    if (!failed)
+      break;
+  }
+  ck_assert_int_gt(failures, 10);
+}
+END_TEST
+
 START_TEST(memory_target_replaces_and_lists) {
   struct tide_err err = {0};
   struct tide_target *target = tide_target_memory_create(&err);
@@ -1028,6 +1071,7 @@ int main(void) {
                                 other_urls_are_refused_in_words,
                                 memory_target_keeps_and_fails_as_told,
                                 memory_target_replaces_and_lists,
+                                without_memory_nothing_is_left,
                                 NULL};
   Suite *suite = suite_create("target_dir");
   TCase *tcase = tcase_create("target_dir");
