@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/sqlite.h"
+#include "sink/scheme_build.h"
 
 static const struct tide_scheme *scheme_at(const struct tide_schemes *schemes, size_t i) {
   return i == 0 ? &tide_scheme_file : i <= schemes->nadded ? schemes->added[i - 1] : NULL;
@@ -19,10 +20,11 @@ static const struct tide_scheme *find(const struct tide_schemes *schemes, const 
 }
 
 void tide_schemes_add(struct tide_schemes *schemes, const struct tide_schemes_offer *offer, struct tide_err *err) {
-  if (strcmp(offer->build, TIDE_SCHEMES_BUILD) != 0) {
-    tide_err_set(err, SQLITE_ERROR,
-                 "tidemark_net is of another build than tidemark (%s, expected %s): load two of one build",
-                 offer->build, TIDE_SCHEMES_BUILD);
+  char build[TIDE_SCHEME_BUILD_SIZE];
+  tide_scheme_build(build);
+  if (strcmp(offer->build, build) != 0) {
+    tide_err_set(err, SQLITE_ERROR, "tidemark_net is of another build than tidemark: it is %s, expected %s",
+                 offer->build, build);
     return;
   }
   for (size_t i = 0; i < offer->count; i++) {

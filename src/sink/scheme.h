@@ -37,12 +37,12 @@ struct tide_schemes {
   size_t nadded;
 };
 
-/* What a second extension brings, as a pointer value of type TIDE_SCHEMES_POINTER. It lives as long as the connection.
- * Both sides are built from the same sources: `build` says so, and another is refused. */
+/* What a second extension brings, as a pointer value of type TIDE_SCHEMES_POINTER. The schemes live as long as the
+ * connection. Both sides are built from the same sources: `build` says so, and another is refused. */
 #define TIDE_SCHEMES_POINTER "tidemark-schemes"
-#define TIDE_SCHEMES_BUILD "1"
 struct tide_schemes_offer {
-  const char *build; /* TIDE_SCHEMES_BUILD, then what else changes the shape of these structs */
+  const char *build; /* tide_scheme_build, scheme_build.h: the first field of every version, for it is all that is read
+                        before the two agree */
   const struct tide_scheme *const *schemes;
   size_t count;
 };
