@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/sqlite.h"
+#include "sink/secret.h"
 
 enum { LOOK_UP_MS = 100 };
 
@@ -145,6 +146,13 @@ static struct curl_slist *make_headers(const struct tide_curl_request *request, 
   return has_type ? list : add_header(list, "Content-Type:", err);
 }
 
+/* curl's copies of headers that may hold a secret. */
+static void free_headers(struct curl_slist *list) {
+  for (struct curl_slist *at = list; at != NULL; at = at->next)
+    tide_secret_wipe(at->data, strlen(at->data));
+  curl_slist_free_all(list);
+}
+
 static void set_text(struct tide_curl *curl, CURLoption option, const char *text) {
   if (curl_easy_setopt(curl->easy, option, text) != CURLE_OK)
     tide_err_nomem(curl->err);
@@ -259,27 +267,28 @@ static CURLcode perform(struct tide_curl *curl) {
   return multi_code == CURLM_OK ? code : multi_code == CURLM_OUT_OF_MEMORY ? CURLE_OUT_OF_MEMORY : CURLE_FAILED_INIT;
 }
 
-/* curl's own sentence tells what is wrong with a certificate; its others may hold what a URL hides. */
+/* Of curl's own sentences only those about certificates are shown: others may hold what a URL hides. */
 static void say_failure(struct tide_curl *curl, CURLcode code) {
   const char *origin = curl->request->where->origin;
+  curl_off_t connected = 0;
   long number = 0;
-  if (code == CURLE_OUT_OF_MEMORY) {
+  curl_easy_getinfo(curl->easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
+  curl_easy_getinfo(curl->easy, CURLINFO_OS_ERRNO, &number);
+  if (code == CURLE_OUT_OF_MEMORY)
     tide_err_nomem(curl->err);
-    return;
-  }
-  if (code == CURLE_OPERATION_TIMEDOUT) {
+  else if (code == CURLE_OPERATION_TIMEDOUT && connected == 0)
+    tide_err_set(curl->err, SQLITE_IOERR, "%s could not be connected to in time", origin);
+  else if (code == CURLE_OPERATION_TIMEDOUT)
     tide_err_set(curl->err, SQLITE_IOERR, "%s gave no whole answer within %lld seconds", origin,
                  (long long)(curl->request->timeout_ms + 999) / 1000);
-    return;
-  }
-  const bool tls =
-      code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR || code == CURLE_SSL_CACERT_BADFILE;
-  curl_easy_getinfo(curl->easy, CURLINFO_OS_ERRNO, &number);
-  if (number != 0 && code == CURLE_COULDNT_CONNECT)
+  else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
+    tide_err_set(curl->err, SQLITE_IOERR, "%s: what it answers is not HTTP", origin);
+  else if (code == CURLE_COULDNT_CONNECT && number != 0)
     tide_err_set(curl->err, SQLITE_IOERR, "%s: %s (%s)", origin, curl_easy_strerror(code), strerror((int)number));
+  else if ((code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CONNECT_ERROR) && curl->detail[0] != '\0')
+    tide_err_set(curl->err, SQLITE_IOERR, "%s: %s", origin, curl->detail);
   else
-    tide_err_set(curl->err, SQLITE_IOERR, "%s: %s", origin,
-                 tls && curl->detail[0] != '\0' ? curl->detail : curl_easy_strerror(code));
+    tide_err_set(curl->err, SQLITE_IOERR, "%s: %s", origin, curl_easy_strerror(code));
 }
 
 int tide_curl_request(struct tide_curl *curl, const struct tide_curl_request *request, struct tide_curl_answer *answer,
@@ -311,7 +320,7 @@ int tide_curl_request(struct tide_curl *curl, const struct tide_curl_request *re
   tide_buf_put_u8(&answer->body, 0, err);
   answer->body.len -= answer->body.len > 0;
   curl_easy_reset(curl->easy);
-  curl_slist_free_all(headers);
+  free_headers(headers);
   if (tide_err_is_set(err))
     tide_curl_answer_clear(answer);
   return err->rc;

@@ -75,6 +75,10 @@ int tide_curl_url_parse(const char *text, struct tide_curl_url *ret, struct tide
       tide_err_set(err, SQLITE_ERROR,
                    "the URL holds white space or a control character: expected it percent-encoded, such as %%20");
   }
+  /* curl takes one slash or three for two, and what stands first in the path for the host. */
+  const char *slashes = strstr(text, "://");
+  if (slashes == NULL || slashes[3] == '/')
+    refuse(slashes == NULL ? CURLUE_BAD_SCHEME : CURLUE_NO_HOST, err);
   if (!tide_err_is_set(err) && (parsed = curl_url()) == NULL)
     tide_err_nomem(err);
   if (parsed != NULL) {
