@@ -38,6 +38,7 @@ bool tide_json_each_open(struct tide_json_each *each, const char *json, char bra
 
 void tide_json_each_close(struct tide_json_each *each) {
   sqlite3_finalize(each->stmt);
+  sqlite3_finalize(each->inner);
   sqlite3_close(each->db);
   *each = (struct tide_json_each){0};
 }
@@ -66,4 +67,27 @@ const char *tide_json_each_type(struct tide_json_each *each, struct tide_err *er
 
 int64_t tide_json_each_integer(struct tide_json_each *each) {
   return sqlite3_column_int64(each->stmt, 1);
+}
+
+const char *tide_json_each_field(struct tide_json_each *each, const char *name, const char **ret_type,
+                                 struct tide_err *err) {
+  *ret_type = "";
+  if (strcmp(tide_json_each_type(each, err), "object") != 0)
+    return "";
+  if (each->inner == NULL)
+    each->inner = tide_stmt_prepare(each->db, err, "SELECT value, type FROM json_each(?1) WHERE key = ?2");
+  if (each->inner == NULL)
+    return "";
+  sqlite3_reset(each->inner);
+  int rc = sqlite3_bind_value(each->inner, 1, sqlite3_column_value(each->stmt, 1));
+  if (rc == SQLITE_OK)
+    rc = sqlite3_bind_text(each->inner, 2, name, -1, SQLITE_TRANSIENT);
+  if (rc != SQLITE_OK)
+    tide_stmt_error(each->db, rc, err);
+  if (!tide_stmt_row(each->inner, err))
+    return "";
+  const char *type = tide_stmt_text(each->inner, 1, NULL, err);
+  const char *text = tide_stmt_text(each->inner, 0, NULL, err);
+  *ret_type = type != NULL ? type : "";
+  return text != NULL ? text : "";
 }

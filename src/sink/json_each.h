@@ -13,6 +13,7 @@
 struct tide_json_each {
   sqlite3 *db;
   sqlite3_stmt *stmt;
+  sqlite3_stmt *inner; /* for tide_json_each_field, once it was called */
 };
 
 /* Opens a text whose outermost value begins with that bracket, '[' or '{'. false, without an error, when it is no strict
@@ -29,5 +30,10 @@ const char *tide_json_each_key(struct tide_json_each *each, struct tide_err *err
 const char *tide_json_each_text(struct tide_json_each *each, struct tide_err *err);
 const char *tide_json_each_type(struct tide_json_each *each, struct tide_err *err);
 int64_t tide_json_each_integer(struct tide_json_each *each);
+
+/* Of a member that is an object itself: its value of that name, as text, and its type; "" and "" when there is none, or
+ * the member is no object. Valid until the next call of this one. */
+const char *tide_json_each_field(struct tide_json_each *each, const char *name, const char **ret_type,
+                                 struct tide_err *err);
 
 #endif

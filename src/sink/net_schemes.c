@@ -1,4 +1,6 @@
 #include "sink/net_schemes.h"
 
-const struct tide_scheme *const tide_net_schemes[] = {NULL};
+#include "sink/target_http.h"
+
+const struct tide_scheme *const tide_net_schemes[] = {&tide_scheme_http, &tide_scheme_https, NULL};
 const size_t tide_net_schemes_count = sizeof tide_net_schemes / sizeof *tide_net_schemes - 1;

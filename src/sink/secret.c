@@ -25,13 +25,13 @@ const char *tide_secret_take_variable(struct tide_sink_options *options, const c
 void tide_secret_read(struct tide_secret *secret, const char *variable, struct tide_err *err) {
   const char *text = getenv(variable);
   if (text == NULL || text[0] == '\0') {
-    tide_err_set(err, SQLITE_ERROR, "environment variable %s is %s: expected it to hold the secret of this sink",
+    tide_err_set(err, SQLITE_AUTH, "environment variable %s is %s: expected it to hold the secret of this sink",
                  variable, text == NULL ? "not set" : "empty");
     return;
   }
   for (const char *at = text; *at != '\0'; at++) {
     if ((unsigned char)*at < ' ' || *at == 0x7F) {
-      tide_err_set(err, SQLITE_ERROR,
+      tide_err_set(err, SQLITE_AUTH,
                    "environment variable %s holds a line break or another control character: expected a secret of one "
                    "line",
                    variable);

@@ -15,7 +15,7 @@ struct tide_secret {
  * with a message that does not repeat it: it may be the secret itself. The text is the options' own. */
 const char *tide_secret_take_variable(struct tide_sink_options *options, const char *option, struct tide_err *err);
 
-/* Reads the variable. SQLITE_ERROR, naming it, when it is not set or empty, or holds a control character. */
+/* Reads the variable. SQLITE_AUTH, naming it, when it is not set or empty, or holds a control character. */
 void tide_secret_read(struct tide_secret *secret, const char *variable, struct tide_err *err);
 
 /* Wipes and frees. */

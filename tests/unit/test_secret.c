@@ -23,7 +23,7 @@ static void expect_refused(const char *message) {
   struct tide_secret secret = {0};
   struct tide_err err = {0};
   tide_secret_read(&secret, "TIDE_TEST_SECRET", &err);
-  ck_assert_int_eq(err.rc, SQLITE_ERROR);
+  ck_assert_int_eq(err.rc, SQLITE_AUTH);
   ck_assert_str_eq(err.msg, message);
   ck_assert_ptr_null(secret.text);
 }
