@@ -57,25 +57,6 @@ static void put_int(struct tide_buf *out, int64_t value, struct tide_err *err) {
     out->len += tide_text_int(value, (char *)out->data + out->len);
 }
 
-static void put_real(struct tide_buf *out, double value, bool *altered, struct tide_err *err) {
-  char text[TIDE_TEXT_REAL_SIZE];
-  if (value != value) { /* only damage can give one; SQLite itself reads NaN as NULL */
-    put_bytes(out, "null", 4, err);
-  } else if (value - value != 0) {
-    const char *infinity = value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
-    *altered = true;
-    put_bytes(out, infinity, strlen(infinity), err);
-  } else if (value == 0) {
-    union {
-      double real;
-      int64_t bits;
-    } pun = {.real = value};
-    put_bytes(out, pun.bits < 0 ? "-0.0" : "0.0", pun.bits < 0 ? 4 : 3, err);
-  } else {
-    put_bytes(out, text, tide_text_real(value, text), err);
-  }
-}
-
 static void put_value(struct tide_buf *out, enum tide_type type, const struct tide_val *val, bool *altered,
                       struct tide_err *err) {
   switch (val->type) {
@@ -86,7 +67,7 @@ static void put_value(struct tide_buf *out, enum tide_type type, const struct ti
       put_int(out, val->i, err);
     break;
   case TIDE_VAL_REAL:
-    put_real(out, val->r, altered, err);
+    tide_json_put_real(out, val->r, altered, err);
     break;
   case TIDE_VAL_TEXT:
     if (type == TIDE_TYPE_JSON) {

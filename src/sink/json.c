@@ -101,6 +101,22 @@ void tide_json_put_string(struct tide_buf *out, const void *text, size_t size, b
   } while (at < end);
 }
 
+/* ---- numbers ---- */
+
+void tide_json_put_real(struct tide_buf *out, double value, bool *altered, struct tide_err *err) {
+  char text[TIDE_TEXT_REAL_SIZE];
+  if (value != value) {
+    tide_buf_put_string(out, "null", err);
+  } else if (value - value != 0) {
+    *altered = true;
+    tide_buf_put_string(out, value > 0 ? "\"Infinity\"" : "\"-Infinity\"", err);
+  } else if (value == 0) {
+    tide_buf_put_string(out, 1 / value < 0 ? "-0.0" : "0.0", err);
+  } else {
+    tide_buf_put(out, text, tide_text_real(value, text), err);
+  }
+}
+
 /* ---- strict texts ---- */
 
 /* Reads at `at` and writes what it accepts at `to`; each step gives false at the first byte that is not strict. */

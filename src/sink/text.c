@@ -138,3 +138,38 @@ int tide_text_sequence(const unsigned char *at, const unsigned char *end) {
   }
   return size;
 }
+
+/* The end of the well-formed text that begins at `at`. */
+static const unsigned char *skip_well_formed(const unsigned char *at, const unsigned char *end) {
+  while (at < end) {
+    uint64_t word;
+    while (end - at >= (ptrdiff_t)sizeof word) {
+      memcpy(&word, at, sizeof word);
+      if ((word & UINT64_C(0x8080808080808080)) != 0)
+        break;
+      at += sizeof word;
+    }
+    if (at == end)
+      break;
+    int size = tide_text_sequence(at, end);
+    if (size < 0)
+      break;
+    at += size;
+  }
+  return at;
+}
+
+void tide_text_put_utf8(struct tide_buf *out, const void *text, size_t size, bool *altered, struct tide_err *err) {
+  const unsigned char *at = text;
+  const unsigned char *end = at + size;
+  while (at < end && !tide_err_is_set(err)) {
+    const unsigned char *stop = skip_well_formed(at, end);
+    tide_buf_put(out, at, (size_t)(stop - at), err);
+    at = stop;
+    if (at == end)
+      break;
+    *altered = true;
+    tide_buf_put(out, "\xef\xbf\xbd", 3, err);
+    at -= tide_text_sequence(at, end);
+  }
+}

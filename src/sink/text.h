@@ -3,6 +3,7 @@
 #ifndef TIDE_SINK_TEXT_H
 #define TIDE_SINK_TEXT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/buf.h"
@@ -19,6 +20,10 @@ size_t tide_text_real(double value, char ret_text[TIDE_TEXT_REAL_SIZE]);
 
 /* Appends base64 (RFC 4648 section 4, padded). */
 void tide_text_put_base64(struct tide_buf *out, const void *bytes, size_t size, struct tide_err *err);
+
+/* Appends a text in which each maximal subpart of an ill-formed UTF-8 sequence becomes U+FFFD; then *altered is set,
+ * which is otherwise left as it was. */
+void tide_text_put_utf8(struct tide_buf *out, const void *text, size_t size, bool *altered, struct tide_err *err);
 
 /* The UTF-8 sequence at `at`, which is below end: its size, 1 to 4, when it is well formed (Unicode 15, table 3-7);
  * otherwise minus the size of the ill-formed sequence's maximal subpart, 1 to 3, which by convention becomes one
