@@ -123,6 +123,7 @@ static int64_t add(struct tide_parquet_dict *dict, uint64_t hash, int64_t number
   grow_numbers(dict, err);
   if (bytes != NULL) {
     grow_ends(dict, err);
+    tide_buf_put_u32(&dict->bytes, (uint32_t)number, err);
     tide_buf_put(&dict->bytes, bytes, (size_t)number, err);
   }
   if (tide_err_is_set(err))

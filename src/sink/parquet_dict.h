@@ -9,15 +9,15 @@
 
 #include "base/buf.h"
 
-enum { TIDE_PARQUET_DICT_ENTRIES = 1 << 15, TIDE_PARQUET_DICT_BYTES = 1 << 20 };
+enum { TIDE_PARQUET_DICT_ENTRIES = 1 << 17, TIDE_PARQUET_DICT_BYTES = 4 << 20 };
 
 struct tide_parquet_dict {
   size_t count;
-  size_t size;      /* of the entries as PLAIN has them */
-  int64_t *numbers; /* the entries; for byte strings their sizes */
-  size_t *ends;     /* of byte strings, in bytes */
-  struct tide_buf bytes;
-  size_t cap; /* entries there is room for */
+  size_t size;           /* of the entries as PLAIN has them */
+  int64_t *numbers;      /* the entries; for byte strings their sizes */
+  size_t *ends;          /* of byte strings, in bytes */
+  struct tide_buf bytes; /* the byte strings as PLAIN has them */
+  size_t cap;            /* entries there is room for */
   size_t ends_cap;
   uint32_t *slots; /* an open hash table: 1 + the entry's index, 0 for none; a power of two, at most half full */
   size_t nslots;

@@ -6,17 +6,15 @@
  * highest is above 0. An entry with repetition level 0 begins a row.
  *
  * Pages are of version 1: [page header][zstd frame of: repetition levels, definition levels, values], the levels each
- * as 4 bytes of length and a hybrid run. Values are laid out as they are smallest before compression: with a
- * dictionary, as deltas, or plain. The choice, and so every page before compression, depends on the entries and on
- * where pages end alone, never on zstd. */
+ * as 4 bytes of length and a hybrid run, the values as parquet_values.h has them. Every page before compression
+ * depends on the entries and on where pages end alone, never on zstd. */
 #ifndef TIDE_SINK_PARQUET_PAGE_H
 #define TIDE_SINK_PARQUET_PAGE_H
 
 #include "codec/zframe.h"
 #include "sink/hash.h"
 #include "sink/parquet_bounds.h"
-#include "sink/parquet_dict.h"
-#include "sink/parquet_encoding.h"
+#include "sink/parquet_values.h"
 
 struct tide_parquet_page {
   size_t at;        /* of its header, in leaf->packed */
@@ -62,9 +60,8 @@ struct tide_parquet_press {
   struct tide_zpress *zstd;
   struct tide_buf body;
   struct tide_buf header;
-  struct tide_buf other; /* a layout that is tried */
-  uint64_t *indexes;
-  size_t indexes_cap;
+  struct tide_buf frame;
+  struct tide_parquet_scratch scratch;
 };
 
 void tide_parquet_leaf_init(struct tide_parquet_leaf *leaf, const struct tide_parquet_node *node, unsigned max_def,

@@ -11,10 +11,10 @@ enum { ZSTD_LEVEL = 3, ZSTD_LEVEL_MIN = 1, ZSTD_LEVEL_MAX = 19 };
 
 /* ---- formats ---- */
 
-static const struct tide_format *const formats[] = {&tide_format_ndjson, &tide_format_ndjson_zst};
+static const struct tide_format *const formats[] = {&tide_format_ndjson, &tide_format_ndjson_zst, &tide_format_parquet};
 
 const char *tide_format_names(void) {
-  return "ndjson, ndjson.zst";
+  return "ndjson, ndjson.zst, parquet";
 }
 
 const struct tide_format *tide_format_find(const char *name) {

@@ -107,9 +107,9 @@ END_TEST
 
 START_TEST(unknown_formats_are_refused) {
   expect_refused("file:///a", "xml", NULL, NULL, NULL,
-                 "format \"xml\" is not known here: expected one of ndjson, ndjson.zst");
+                 "format \"xml\" is not known here: expected one of ndjson, ndjson.zst, parquet");
   expect_refused("file:///a", NULL, NULL, NULL, NULL,
-                 "a sink with a target needs a format: expected one of ndjson, ndjson.zst");
+                 "a sink with a target needs a format: expected one of ndjson, ndjson.zst, parquet");
 }
 END_TEST
 

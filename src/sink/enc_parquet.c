@@ -1,0 +1,429 @@
+/* Parquet: one file, its columns as parquet_file.h lays them out, in the order of the sink's columns.
+ *
+ *   INTEGER, since         INT64
+ *   REAL                   DOUBLE
+ *   BOOLEAN                BOOLEAN
+ *   TEXT, partition        String; each maximal subpart of ill-formed UTF-8 becomes U+FFFD: counted
+ *   JSON                   JSON, as it is stored when it is strict (json.h); otherwise as a JSON string: counted
+ *   BLOB                   BYTE_ARRAY
+ *   TIMESTAMP_MS, _US, _NS and ingested_at
+ *                          TIMESTAMP of that unit, UTC
+ *   TIMESTAMP_S            TIMESTAMP of milliseconds, UTC, for there are no seconds; one that has no room there (about
+ *                          292 million years away) becomes NULL, as no other time would be true: counted
+ *   ANY                    JSON: a number, a string, or base64 as a string, as enc_ndjson.c writes it, counted likewise
+ *
+ * Columns are OPTIONAL, but REQUIRED when NOT NULL (not TIMESTAMP_S), and since, partition and ingested_at. Partition
+ * columns are in the file too. "Counted" rows are in encoder->altered.
+ *
+ * encoded counts 8 bytes a number or timestamp, 1 a boolean or NULL, 4 and its own for a byte string. */
+#include <assert.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sqlite.h"
+#include "sink/encoder.h"
+#include "sink/json.h"
+#include "sink/parquet_file.h"
+#include "sink/parquet_hash.h"
+#include "sink/text.h"
+
+_Static_assert((int)TIDE_ENCODER_HASH_SIZE == (int)TIDE_HASH_DIGITS_SIZE, "the hash as text");
+
+/* Rows are taken in blocks, which end by what their rows hold and not where a call ends; only there may a page end. */
+enum { BLOCK_ROWS = 1024, BLOCK_BYTES = 1 << 19, NUMBER_SIZE = 8, LENGTH_SIZE = 4, METADATA_MAX = 6 };
+
+struct column {
+  const char *name;
+  int source; /* index of a column of the batch, TIDE_ENCODER_SINCE or TIDE_ENCODER_INGESTED_AT; when not constant */
+  enum tide_type type;
+  bool required;
+  bool constant; /* the same value in the whole object */
+  bool constant_altered;
+  struct tide_val value; /* the constant; its bytes are the encoder's */
+  struct tide_parquet_leaf *leaf;
+};
+
+/* Rows of a batch on their way, all within one block. */
+struct block {
+  const struct tide_batch *batch;
+  size_t rows;
+  uint32_t row[BLOCK_ROWS];   /* their numbers in the batch */
+  uint64_t bytes[BLOCK_ROWS]; /* of each row's values in the batch */
+  bool altered[BLOCK_ROWS];
+};
+
+struct parquet {
+  struct tide_encoder base;
+  struct tide_parquet_file *file;
+  struct tide_parquet_node *nodes; /* the root, then a node a column */
+  struct column *columns;
+  size_t ncolumns;
+  struct tide_buf constants;
+  struct tide_buf scratch;
+  struct tide_buf metadata_texts;
+  struct tide_parquet_key_value metadata[METADATA_MAX];
+  size_t nmetadata;
+  size_t block_rows; /* of the block that is not full yet */
+  uint64_t block_bytes;
+  struct block block;
+};
+
+/* ---- values ---- */
+
+static bool is_bytes(enum tide_type type) {
+  return type == TIDE_TYPE_TEXT || type == TIDE_TYPE_JSON || type == TIDE_TYPE_BLOB || type == TIDE_TYPE_ANY;
+}
+
+/* A value of ANY as JSON. */
+static void put_any(struct tide_buf *out, const struct tide_val *val, bool *altered, struct tide_err *err) {
+  char text[TIDE_TEXT_INT_SIZE];
+  switch (val->type) {
+  case TIDE_VAL_INT:
+    tide_buf_put(out, text, tide_text_int(val->i, text), err);
+    break;
+  case TIDE_VAL_REAL:
+    tide_json_put_real(out, val->r, altered, err);
+    break;
+  case TIDE_VAL_TEXT:
+    tide_json_put_string(out, val->p, val->n, altered, err);
+    break;
+  default:
+    tide_buf_put_u8(out, '"', err);
+    tide_text_put_base64(out, val->p, val->n, err);
+    tide_buf_put_u8(out, '"', err);
+  }
+}
+
+/* Appends the bytes that stand for a value that is not NULL in a column of byte strings. */
+static void put_bytes(struct parquet *parquet, enum tide_type type, const struct tide_val *val, struct tide_buf *out,
+                      bool *altered, struct tide_err *err) {
+  switch (type) {
+  case TIDE_TYPE_TEXT:
+    tide_text_put_utf8(out, val->p, val->n, altered, err);
+    break;
+  case TIDE_TYPE_JSON:
+    tide_buf_reset(&parquet->scratch);
+    if (tide_json_put_strict(&parquet->scratch, val->p, val->n, err)) {
+      tide_buf_put(out, val->p, val->n, err);
+    } else {
+      *altered = true;
+      tide_json_put_string(out, val->p, val->n, altered, err);
+    }
+    break;
+  case TIDE_TYPE_BLOB:
+    tide_buf_put(out, val->p, val->n, err);
+    break;
+  default:
+    put_any(out, val, altered, err);
+  }
+}
+
+/* NULL in a column that cannot hold it, or a value that is not of the column's type. */
+static void refuse(const struct column *column, int64_t since, struct tide_err *err) {
+  tide_err_set(err, SQLITE_CORRUPT_VTAB, "column %s holds no value of its type in the row with since %lld",
+               column->name, (long long)since);
+}
+
+static const int64_t *numbers_of(const struct column *column, const struct tide_batch *batch) {
+  return column->source == TIDE_ENCODER_SINCE         ? batch->since
+         : column->source == TIDE_ENCODER_INGESTED_AT ? batch->ingested_at
+                                                      : batch->columns[column->source].num;
+}
+
+static void add_numbers(struct parquet *parquet, const struct column *column, struct block *block,
+                        struct tide_err *err) {
+  struct tide_parquet_leaf *leaf = column->leaf;
+  const struct tide_batch *batch = block->batch;
+  const uint8_t *tags = column->source >= 0 ? batch->columns[column->source].tag : NULL;
+  const int64_t *numbers = numbers_of(column, batch);
+  const uint8_t wanted = tide_spec_stored_type(column->type);
+  for (size_t i = 0; i < block->rows; i++) {
+    const uint32_t row = block->row[i];
+    const uint8_t tag = column->source < 0 ? wanted : tags != NULL ? tags[row] : TIDE_VAL_NULL;
+    int64_t number = tag == wanted ? numbers[row] : 0;
+    bool null = tag == TIDE_VAL_NULL;
+    if ((null && column->required) || (!null && tag != wanted))
+      refuse(column, batch->since[row], err);
+    if (!null && column->type == TIDE_TYPE_TIMESTAMP_S && __builtin_mul_overflow(number, 1000, &number)) {
+      block->altered[i] = true;
+      null = true;
+    }
+    if (tide_err_is_set(err))
+      return;
+    if (null)
+      tide_parquet_put_null(leaf, 0, 0);
+    else
+      tide_parquet_put_number(leaf, 0, number);
+    parquet->base.encoded += null || column->type == TIDE_TYPE_BOOLEAN ? 1 : NUMBER_SIZE;
+  }
+}
+
+static void add_bytes(struct parquet *parquet, const struct column *column, struct block *block, struct tide_err *err) {
+  struct tide_parquet_leaf *leaf = column->leaf;
+  const struct tide_vec *vec = &block->batch->columns[column->source];
+  const uint8_t wanted = tide_spec_stored_type(column->type);
+  for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
+    const struct tide_val val = tide_vec_get(vec, block->row[i]);
+    const size_t start = leaf->bytes.len;
+    if (val.type == TIDE_VAL_NULL ? column->required : wanted != TIDE_VAL_NULL && val.type != wanted) {
+      refuse(column, block->batch->since[block->row[i]], err);
+    } else if (val.type == TIDE_VAL_NULL) {
+      tide_parquet_put_null(leaf, 0, 0);
+      parquet->base.encoded += 1;
+    } else {
+      put_bytes(parquet, column->type, &val, &leaf->bytes, &block->altered[i], err);
+      tide_parquet_put_appended(leaf, 0, start);
+      parquet->base.encoded += LENGTH_SIZE + leaf->bytes.len - start;
+    }
+  }
+}
+
+static void add_constant(struct parquet *parquet, const struct column *column, struct block *block,
+                         struct tide_err *err) {
+  struct tide_parquet_leaf *leaf = column->leaf;
+  const struct tide_val *value = &column->value;
+  for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
+    block->altered[i] = block->altered[i] || column->constant_altered;
+    if (value->type == TIDE_VAL_NULL) {
+      tide_parquet_put_null(leaf, 0, 0);
+      parquet->base.encoded += 1;
+    } else if (is_bytes(column->type)) {
+      tide_buf_put(&leaf->bytes, value->p, value->n, err);
+      tide_parquet_put_number(leaf, 0, (int64_t)value->n);
+      parquet->base.encoded += LENGTH_SIZE + value->n;
+    } else {
+      tide_parquet_put_number(leaf, 0, value->i);
+      parquet->base.encoded += column->type == TIDE_TYPE_BOOLEAN ? 1 : NUMBER_SIZE;
+    }
+  }
+}
+
+/* ---- rows ---- */
+
+static void weigh(const struct parquet *parquet, struct block *block) {
+  for (size_t i = 0; i < block->rows; i++)
+    block->bytes[i] = parquet->ncolumns * NUMBER_SIZE;
+  for (size_t at = 0; at < parquet->ncolumns; at++) {
+    const struct column *column = &parquet->columns[at];
+    if (column->constant || column->source < 0 || !is_bytes(column->type))
+      continue;
+    const struct tide_vec *vec = &block->batch->columns[column->source];
+    for (size_t i = 0; i < block->rows && vec->tag != NULL; i++)
+      block->bytes[i] += vec->tag[block->row[i]] >= TIDE_VAL_TEXT ? vec->size[block->row[i]] : 0;
+  }
+}
+
+/* Takes kept rows from `first` on, as many as the block has room for, and gives the row behind them. */
+static size_t take_rows(struct parquet *parquet, const struct tide_batch *batch, size_t first, size_t end,
+                        const uint8_t *keep) {
+  struct block *block = &parquet->block;
+  block->batch = batch;
+  block->rows = 0;
+  for (; first < end && parquet->block_rows + block->rows < BLOCK_ROWS; first++) {
+    if (keep == NULL || keep[first] != 0)
+      block->row[block->rows++] = (uint32_t)first;
+  }
+  weigh(parquet, block);
+  for (size_t i = 0; i < block->rows; i++) {
+    parquet->block_bytes += block->bytes[i];
+    if (parquet->block_bytes >= BLOCK_BYTES && i + 1 < block->rows) {
+      first = block->row[i] + 1;
+      block->rows = i + 1;
+    }
+  }
+  memset(block->altered, 0, block->rows * sizeof *block->altered);
+  parquet->block_rows += block->rows;
+  return first;
+}
+
+static void add_rows(struct parquet *parquet, struct tide_err *err) {
+  struct block *block = &parquet->block;
+  for (size_t i = 0; i < parquet->ncolumns && !tide_err_is_set(err); i++) {
+    const struct column *column = &parquet->columns[i];
+    tide_parquet_leaf_reserve(column->leaf, block->rows, err);
+    if (tide_err_is_set(err))
+      return;
+    if (column->constant)
+      add_constant(parquet, column, block, err);
+    else if (is_bytes(column->type))
+      add_bytes(parquet, column, block, err);
+    else
+      add_numbers(parquet, column, block, err);
+  }
+  for (size_t i = 0; i < block->rows; i++)
+    parquet->base.altered += block->altered[i];
+}
+
+static int parquet_rows(struct tide_encoder *encoder, const struct tide_batch *batch, size_t first, size_t count,
+                        const uint8_t *keep, struct tide_buf *out, struct tide_err *err) {
+  struct parquet *parquet = (struct parquet *)encoder;
+  const size_t end = first + count;
+  assert(first <= batch->rows && count <= batch->rows - first);
+  while (first < end && !tide_err_is_set(err)) {
+    first = take_rows(parquet, batch, first, end, keep);
+    add_rows(parquet, err);
+    if (parquet->block_rows < BLOCK_ROWS && parquet->block_bytes < BLOCK_BYTES)
+      continue;
+    parquet->block_rows = 0;
+    parquet->block_bytes = 0;
+    if (!tide_err_is_set(err))
+      tide_parquet_file_end_rows(parquet->file, out, err);
+  }
+  return err->rc;
+}
+
+static int parquet_finish(struct tide_encoder *encoder, struct tide_buf *out, char ret_hash[TIDE_ENCODER_HASH_SIZE],
+                          struct tide_err *err) {
+  struct parquet *parquet = (struct parquet *)encoder;
+  return tide_parquet_file_finish(parquet->file, parquet->metadata, parquet->nmetadata, out, ret_hash, err);
+}
+
+static void parquet_destroy(struct tide_encoder *encoder) {
+  struct parquet *parquet = (struct parquet *)encoder;
+  tide_parquet_file_destroy(parquet->file);
+  tide_free(parquet->nodes);
+  tide_free(parquet->columns);
+  tide_buf_clear(&parquet->constants);
+  tide_buf_clear(&parquet->scratch);
+  tide_buf_clear(&parquet->metadata_texts);
+  tide_free(parquet);
+}
+
+/* ---- create ---- */
+
+static const struct {
+  enum tide_parquet_type type;
+  enum tide_parquet_logical logical;
+} layouts[] = {[TIDE_TYPE_ANY] = {TIDE_PARQUET_BYTE_ARRAY, TIDE_PARQUET_JSON},
+               [TIDE_TYPE_INTEGER] = {TIDE_PARQUET_INT64, TIDE_PARQUET_NO_LOGICAL},
+               [TIDE_TYPE_REAL] = {TIDE_PARQUET_DOUBLE, TIDE_PARQUET_NO_LOGICAL},
+               [TIDE_TYPE_TEXT] = {TIDE_PARQUET_BYTE_ARRAY, TIDE_PARQUET_STRING},
+               [TIDE_TYPE_BLOB] = {TIDE_PARQUET_BYTE_ARRAY, TIDE_PARQUET_NO_LOGICAL},
+               [TIDE_TYPE_BOOLEAN] = {TIDE_PARQUET_BOOLEAN, TIDE_PARQUET_NO_LOGICAL},
+               [TIDE_TYPE_JSON] = {TIDE_PARQUET_BYTE_ARRAY, TIDE_PARQUET_JSON},
+               [TIDE_TYPE_TIMESTAMP_S] = {TIDE_PARQUET_INT64, TIDE_PARQUET_TIMESTAMP_MS},
+               [TIDE_TYPE_TIMESTAMP_MS] = {TIDE_PARQUET_INT64, TIDE_PARQUET_TIMESTAMP_MS},
+               [TIDE_TYPE_TIMESTAMP_US] = {TIDE_PARQUET_INT64, TIDE_PARQUET_TIMESTAMP_US},
+               [TIDE_TYPE_TIMESTAMP_NS] = {TIDE_PARQUET_INT64, TIDE_PARQUET_TIMESTAMP_NS}};
+
+/* The constant as the format writes it; bytes go to parquet->constants, which has room, so that they stay. */
+static void set_constant(struct parquet *parquet, struct column *column, const struct tide_val *val,
+                         struct tide_err *err) {
+  struct tide_buf *constants = &parquet->constants;
+  const size_t start = constants->len;
+  column->constant = true;
+  column->value = *val;
+  if (val->type == TIDE_VAL_NULL)
+    return;
+  if (is_bytes(column->type)) {
+    put_bytes(parquet, column->type, val, constants, &column->constant_altered, err);
+    column->value.n = constants->len - start;
+    column->value.i = (int64_t)start;
+  } else if (val->type == TIDE_VAL_REAL) {
+    memcpy(&column->value.i, &val->r, sizeof val->r);
+  } else if (column->type == TIDE_TYPE_TIMESTAMP_S && __builtin_mul_overflow(val->i, 1000, &column->value.i)) {
+    column->constant_altered = true;
+    column->value = tide_val_null();
+  }
+}
+
+static void add_column(struct parquet *parquet, const struct tide_encoder_config *config, int source,
+                       struct tide_err *err) {
+  struct column *column = &parquet->columns[parquet->ncolumns++];
+  const struct tide_column *own = source >= 0 ? &config->spec->columns[source] : NULL;
+  column->source = source;
+  column->name = tide_encoder_column_name(config->spec, source);
+  column->type = own != NULL                          ? own->type
+                 : source == TIDE_ENCODER_PARTITION   ? TIDE_TYPE_TEXT
+                 : source == TIDE_ENCODER_INGESTED_AT ? TIDE_TYPE_TIMESTAMP_MS
+                                                      : TIDE_TYPE_INTEGER;
+  column->required = own == NULL || (own->not_null && own->type != TIDE_TYPE_TIMESTAMP_S);
+  if (source == TIDE_ENCODER_PARTITION) {
+    const struct tide_val text = tide_val_text(config->partition, strlen(config->partition));
+    set_constant(parquet, column, &text, err);
+  } else if (own != NULL && own->partition_at >= 0) {
+    set_constant(parquet, column, &config->partition_values[own->partition_at], err);
+  }
+  parquet->nodes[parquet->ncolumns] =
+      (struct tide_parquet_node){.name = column->name,
+                                 .type = layouts[column->type].type,
+                                 .repetition = column->required ? TIDE_PARQUET_REQUIRED : TIDE_PARQUET_OPTIONAL,
+                                 .logical = layouts[column->type].logical};
+}
+
+static void add_columns(struct parquet *parquet, const struct tide_encoder_config *config, struct tide_err *err) {
+  parquet->nodes[0] = (struct tide_parquet_node){.name = "schema", .children = config->ncolumns};
+  for (size_t i = 0; i < config->ncolumns && !tide_err_is_set(err); i++)
+    add_column(parquet, config, config->columns[i], err);
+  if (!tide_err_is_set(err))
+    parquet->file = tide_parquet_file_create(parquet->nodes, config->ncolumns + 1, config->zstd_level, err);
+  for (size_t i = 0; i < parquet->ncolumns && parquet->file != NULL; i++) {
+    struct column *column = &parquet->columns[i];
+    column->leaf = tide_parquet_file_leaf(parquet->file, i);
+    if (column->constant && is_bytes(column->type) && column->value.type != TIDE_VAL_NULL)
+      column->value.p = parquet->constants.data + column->value.i;
+  }
+}
+
+/* Appends a text with a NUL behind it, and gives where it begins. */
+static size_t put_text(struct tide_buf *texts, const char *text, struct tide_err *err) {
+  const size_t start = texts->len;
+  bool altered = false;
+  tide_text_put_utf8(texts, text, strlen(text), &altered, err);
+  tide_buf_put_u8(texts, 0, err);
+  return start;
+}
+
+static size_t put_number(struct tide_buf *texts, int64_t number, struct tide_err *err) {
+  char digits[TIDE_TEXT_INT_SIZE + 1];
+  digits[tide_text_int(number, digits)] = '\0';
+  return put_text(texts, digits, err);
+}
+
+/* What the object holds, when whoever creates the encoder says so. */
+static void describe(struct parquet *parquet, const struct tide_encoder_config *config, struct tide_err *err) {
+  struct tide_buf *texts = &parquet->metadata_texts;
+  if (config->dataset == NULL || config->log_id == NULL)
+    return;
+  const struct {
+    const char *key;
+    size_t value_at;
+  } entries[METADATA_MAX] = {{"tidemark.dataset", put_text(texts, config->dataset, err)},
+                             {"tidemark.partition", put_text(texts, config->partition, err)},
+                             {"tidemark.since", put_number(texts, config->since, err)},
+                             {"tidemark.until", put_number(texts, config->until, err)},
+                             {"tidemark.schema_version", put_number(texts, config->schema_version, err)},
+                             {"tidemark.log_id", put_text(texts, config->log_id, err)}};
+  for (size_t i = 0; i < METADATA_MAX && !tide_err_is_set(err); i++)
+    parquet->metadata[parquet->nmetadata++] =
+        (struct tide_parquet_key_value){entries[i].key, (const char *)texts->data + entries[i].value_at};
+}
+
+static struct tide_encoder *parquet_create(const struct tide_encoder_config *config, struct tide_err *err) {
+  static const struct tide_encoder_methods methods = {
+      .rows = parquet_rows, .finish = parquet_finish, .destroy = parquet_destroy};
+  struct parquet *parquet = tide_alloc_zero(1, sizeof *parquet, err);
+  if (parquet == NULL)
+    return NULL;
+  parquet->base.methods = &methods;
+  parquet->nodes = tide_alloc_zero(config->ncolumns + 1, sizeof *parquet->nodes, err);
+  parquet->columns = tide_alloc_zero(config->ncolumns, sizeof *parquet->columns, err);
+  if (!tide_err_is_set(err))
+    add_columns(parquet, config, err);
+  if (!tide_err_is_set(err))
+    describe(parquet, config, err);
+  if (tide_err_is_set(err)) {
+    parquet_destroy(&parquet->base);
+    return NULL;
+  }
+  return &parquet->base;
+}
+
+const struct tide_format tide_format_parquet = {
+    .name = "parquet",
+    .extension = "parquet",
+    .media_type = "application/vnd.apache.parquet",
+    .compressed = true,
+    .create = parquet_create,
+    .hash_object = tide_parquet_hash,
+};
