@@ -305,6 +305,8 @@ int tide_parquet_file_finish(struct tide_parquet_file *file, const struct tide_p
   struct index_places indexes;
   size_t described = 0;
   end_group(file, out, err);
+  if (tide_err_is_set(err))
+    return err->rc;
   if (file->at == 0)
     put(file, magic, sizeof magic, out, err);
   indexes.column_indexes = file->at;

@@ -142,6 +142,13 @@ struct page_header {
   int64_t values[5];  /* of the page type's own header: [1] entries, [2] encoding, [3] and [4] of the levels */
 };
 
+static int64_t take_i32(struct source *source) {
+  int64_t number = take_int(source);
+  if (number < INT32_MIN || number > INT32_MAX)
+    fail(source, "a number has more than 32 bits");
+  return number;
+}
+
 /* Reads fields 1 to 4, all integers; gives the id of the field that follows them, 0 at the struct's end. */
 static int take_numbers(struct source *source, int64_t numbers[5]) {
   int id = 0;
@@ -153,7 +160,7 @@ static int take_numbers(struct source *source, int64_t numbers[5]) {
       fail(source, "a page's header has a field that is not written here");
       return 0;
     }
-    numbers[id] = take_int(source);
+    numbers[id] = take_i32(source);
   }
   return 0;
 }
@@ -167,9 +174,8 @@ static void take_page_header(struct source *source, struct page_header *header) 
   const bool dictionary = header->numbers[1] == TIDE_PARQUET_DICTIONARY_PAGE && own == 7;
   const int64_t levels = data ? TIDE_PARQUET_RLE : -1;
   if ((!data && !dictionary) || take_numbers(source, header->values) != 0 || header->values[1] < 0 ||
-      header->values[1] > INT32_MAX || header->values[2] < 0 || header->values[2] > UINT8_MAX ||
-      header->values[3] != levels || header->values[4] != levels || header->numbers[2] < 0 || header->numbers[3] < 0 ||
-      take(source) != 0)
+      header->values[2] < 0 || header->values[2] > UINT8_MAX || header->values[3] != levels ||
+      header->values[4] != levels || header->numbers[2] < 0 || header->numbers[3] < 0 || take(source) != 0)
     fail(source, "a page's header is not as it is written here");
 }
 

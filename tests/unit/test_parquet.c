@@ -1,0 +1,335 @@
+#include <math.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/rd.h"
+#include "base/sqlite.h"
+#include "sink/parquet_file.h"
+#include "sink/parquet_hash.h"
+#include "unit.h"
+
+static struct tide_err err;
+static struct tide_buf out;
+
+static void expect_bytes(const char *expected, size_t size) {
+  assert_ok(err);
+  ck_assert_uint_eq(out.len, size);
+  ck_assert_mem_eq(out.data, expected, size);
+  tide_buf_clear(&out);
+}
+#define EXPECT(literal) expect_bytes(literal, sizeof(literal) - 1)
+
+/* ---- thrift: bytes made by hand from thrift-compact-protocol.md ---- */
+
+START_TEST(fields_say_how_far_their_id_is_from_the_one_before) {
+  struct tide_thrift thrift;
+  tide_thrift_init(&thrift, &out, &err);
+  tide_thrift_begin(&thrift);
+  tide_thrift_i32(&thrift, 1, 5);
+  tide_thrift_bool(&thrift, 2, true);
+  tide_thrift_bool(&thrift, 4, false);
+  tide_thrift_i64(&thrift, 20, -1);
+  tide_thrift_string(&thrift, 21, "ab");
+  tide_thrift_end(&thrift);
+  EXPECT("\x15\x0a\x11\x22\x06\x28\x01\x18\x02"
+         "ab\x00");
+}
+END_TEST
+
+START_TEST(structs_and_lists_count_ids_anew) {
+  struct tide_thrift thrift;
+  tide_thrift_init(&thrift, &out, &err);
+  tide_thrift_begin(&thrift);
+  tide_thrift_begin_field(&thrift, 3);
+  tide_thrift_i32(&thrift, 1, 1);
+  tide_thrift_end(&thrift);
+  tide_thrift_list(&thrift, 4, TIDE_THRIFT_STRUCT, 2);
+  for (int i = 0; i < 2; i++) {
+    tide_thrift_begin(&thrift);
+    tide_thrift_i32(&thrift, 1, i);
+    tide_thrift_end(&thrift);
+  }
+  tide_thrift_list(&thrift, 5, TIDE_THRIFT_TRUE, 15);
+  for (int i = 0; i < 15; i++)
+    tide_thrift_element_bool(&thrift, i == 0);
+  tide_thrift_end(&thrift);
+  EXPECT("\x3c\x15\x02\x00\x19\x2c\x15\x00\x00\x15\x02\x00\x19\xf1\x0f"
+         "\x01\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x02\x00");
+}
+END_TEST
+
+/* ---- layouts: the examples of Encodings.md, and bytes made by hand ---- */
+
+START_TEST(hybrid_packs_eight_at_a_time) {
+  static const uint64_t eight[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  static const uint64_t three[] = {1, 2, 3};
+  tide_parquet_put_hybrid(&out, eight, 8, 3, &err);
+  EXPECT("\x03\x88\xc6\xfa");
+  tide_parquet_put_hybrid(&out, three, 3, 2, &err);
+  EXPECT("\x03\x39\x00");
+}
+END_TEST
+
+START_TEST(hybrid_has_long_runs_as_runs) {
+  uint64_t values[120];
+  for (size_t i = 0; i < 120; i++)
+    values[i] = i < 8 ? i : i < 108 ? 4 : 1;
+  tide_parquet_put_hybrid(&out, values + 8, 100, 3, &err);
+  EXPECT("\xc8\x01\x04");
+  tide_parquet_put_hybrid(&out, values, 120, 3, &err);
+  EXPECT("\x03\x88\xc6\xfa\xc8\x01\x04\x05\x49\x92\x24\x49\x02\x00");
+  tide_parquet_put_hybrid(&out, values + 8, 100, 9, &err);
+  EXPECT("\xc8\x01\x04\x00");
+}
+END_TEST
+
+START_TEST(deltas_are_above_the_least_one) {
+  static const int64_t example[] = {7, 5, 3, 1, 2, 3, 4, 5};
+  static const int64_t extremes[] = {INT64_MIN, INT64_MAX, INT64_MIN};
+  tide_parquet_put_delta(&out, example, 8, &err);
+  EXPECT("\x80\x01\x04\x08\x0e\x03\x02\x00\x00\x00\xc0\x3f\x00\x00\x00\x00\x00\x00");
+  tide_parquet_put_delta(&out, extremes, 3, &err);
+  EXPECT(
+      "\x80\x01\x04\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x01\x02\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00");
+  tide_parquet_put_delta(&out, example, 1, &err);
+  EXPECT("\x80\x01\x04\x01\x0e");
+}
+END_TEST
+
+/* The check value of CRC-32 (the catalogue of parametrised CRC algorithms, CRC-32/ISO-HDLC). */
+START_TEST(crc_is_that_of_gzip) {
+  ck_assert_uint_eq(tide_parquet_crc(0, "123456789", 9), 0xcbf43926);
+  ck_assert_uint_eq(tide_parquet_crc(tide_parquet_crc(0, "1234", 4), "56789", 5), 0xcbf43926);
+}
+END_TEST
+
+/* ---- bounds ---- */
+
+static struct tide_parquet_bounds bounds_of_text(const char *text, bool is_text) {
+  const int64_t size = (int64_t)strlen(text);
+  return tide_parquet_bounds_of_bytes((const unsigned char *)text, &size, 1, is_text);
+}
+
+static void expect_bound(const struct tide_parquet_bound *bound, const char *text, bool exact) {
+  ck_assert_uint_eq(bound->size, strlen(text));
+  ck_assert_mem_eq(bound->bytes, text, bound->size);
+  ck_assert_int_eq(bound->exact, exact);
+}
+
+#define TEN_A "aaaaaaaaaa"
+#define SIXTY_A TEN_A TEN_A TEN_A TEN_A TEN_A TEN_A
+
+START_TEST(short_strings_bound_themselves) {
+  static const int64_t sizes[] = {1, 2, 0, 1};
+  struct tide_parquet_bounds bounds = tide_parquet_bounds_of_bytes((const unsigned char *)"bbc\xff", sizes, 4, false);
+  expect_bound(&bounds.min, "", true);
+  expect_bound(&bounds.max, "\xff", true);
+  bounds = bounds_of_text(SIXTY_A "aaaa", true);
+  expect_bound(&bounds.min, SIXTY_A "aaaa", true);
+  expect_bound(&bounds.max, SIXTY_A "aaaa", true);
+}
+END_TEST
+
+START_TEST(long_strings_are_cut_and_the_greatest_rounded_up) {
+  struct tide_parquet_bounds bounds = bounds_of_text(SIXTY_A "aaaaz", true);
+  expect_bound(&bounds.min, SIXTY_A "aaaa", false);
+  expect_bound(&bounds.max, SIXTY_A "aaab", false);
+  bounds = bounds_of_text(SIXTY_A "aaa\xffz", false);
+  expect_bound(&bounds.min, SIXTY_A "aaa\xff", false);
+  expect_bound(&bounds.max, SIXTY_A "aab", false);
+}
+END_TEST
+
+START_TEST(text_is_cut_between_characters) {
+  struct tide_parquet_bounds bounds = bounds_of_text(SIXTY_A "aa\xe2\x82\xacz", true);
+  expect_bound(&bounds.min, SIXTY_A "aa", false);
+  expect_bound(&bounds.max, SIXTY_A "ab", false);
+  bounds = bounds_of_text(SIXTY_A "a\xed\x9f\xbfz", true); /* the last one before the surrogates */
+  expect_bound(&bounds.max, SIXTY_A "a\xee\x80\x80", false);
+  bounds = bounds_of_text(SIXTY_A "a\xf4\x8f\xbf\xbf", true); /* cut before the last of all */
+  expect_bound(&bounds.max, SIXTY_A "b", false);
+  bounds = bounds_of_text(SIXTY_A "\xf4\x8f\xbf\xbfz", true); /* which has none above it */
+  expect_bound(&bounds.max, SIXTY_A "b" + 1, false);
+}
+END_TEST
+
+START_TEST(some_strings_have_no_short_upper_bound) {
+  char last[84 + 1] = {0};
+  for (size_t i = 0; i < 84; i += 4)
+    memcpy(last + i, "\xf4\x8f\xbf\xbf", 4);
+  ck_assert(bounds_of_text(last, true).unlimited);
+  memset(last, 0xff, 84);
+  ck_assert(bounds_of_text(last, false).unlimited);
+}
+END_TEST
+
+static struct tide_parquet_bounds bounds_of_reals(const double *reals, size_t n) {
+  int64_t bits[8];
+  memcpy(bits, reals, n * sizeof *reals);
+  return tide_parquet_bounds_of_numbers(TIDE_PARQUET_DOUBLE, bits, n);
+}
+
+START_TEST(zeros_bound_with_both_signs_and_nan_does_not_bound) {
+  struct tide_parquet_bounds bounds = bounds_of_reals((const double[]){0.0, -0.0}, 2);
+  ck_assert_mem_eq(bounds.min.bytes, "\x00\x00\x00\x00\x00\x00\x00\x80", 8);
+  ck_assert_mem_eq(bounds.max.bytes, "\x00\x00\x00\x00\x00\x00\x00\x00", 8);
+  bounds = bounds_of_reals((const double[]){NAN, 1.0, -2.0, NAN}, 4);
+  ck_assert_mem_eq(bounds.min.bytes, "\x00\x00\x00\x00\x00\x00\x00\xc0", 8);
+  ck_assert_mem_eq(bounds.max.bytes, "\x00\x00\x00\x00\x00\x00\xf0\x3f", 8);
+  ck_assert_int_eq(bounds.nans, 2);
+  ck_assert(!bounds_of_reals((const double[]){NAN}, 1).any);
+}
+END_TEST
+
+/* ---- a dictionary ---- */
+
+START_TEST(a_dictionary_holds_each_value_once) {
+  struct tide_parquet_dict dict = {0};
+  for (int round = 0; round < 2; round++) {
+    for (int i = 0; i < 5000; i++) {
+      unsigned char bytes[3] = {(unsigned char)i, (unsigned char)(i >> 8), 'x'};
+      ck_assert_int_eq(tide_parquet_dict_bytes(&dict, bytes, 3, &err), i);
+    }
+  }
+  ck_assert_uint_eq(dict.count, 5000);
+  ck_assert_uint_eq(dict.size, 5000 * 7);
+  ck_assert_mem_eq(dict.bytes.data + 7, "\x03\x00\x00\x00\x01\x00x", 7);
+  tide_parquet_dict_reset(&dict);
+  ck_assert_int_eq(tide_parquet_dict_bytes(&dict, (const unsigned char *)"", 0, &err), 0);
+  tide_parquet_dict_clear(&dict);
+  assert_ok(err);
+}
+END_TEST
+
+START_TEST(a_dictionary_that_is_full_says_so) {
+  struct tide_parquet_dict dict = {0};
+  for (int64_t i = 0; i < TIDE_PARQUET_DICT_ENTRIES; i++)
+    ck_assert_int_eq(tide_parquet_dict_number(&dict, i * 1000003, 8, &err), i);
+  ck_assert_int_eq(tide_parquet_dict_number(&dict, -1, 8, &err), -1);
+  ck_assert_int_eq(tide_parquet_dict_number(&dict, 1000003, 8, &err), 1);
+  tide_parquet_dict_clear(&dict);
+  assert_ok(err);
+}
+END_TEST
+
+/* ---- nested columns ---- */
+
+static unsigned take_field(struct tide_rd *rd, unsigned head) {
+  ck_assert_uint_eq(tide_rd_u8(rd), head);
+  return (unsigned)tide_rd_zigzag(rd);
+}
+
+/* Checks the header of a data page and gives its bytes before compression. */
+static void expect_page(struct tide_rd *rd, unsigned entries, unsigned encoding, const char *body, size_t size) {
+  unsigned char plain[256];
+  ck_assert_uint_eq(take_field(rd, 0x15), 0);
+  ck_assert_uint_eq(take_field(rd, 0x15), size);
+  const unsigned packed = take_field(rd, 0x15);
+  const unsigned crc = take_field(rd, 0x15);
+  ck_assert_uint_eq(tide_rd_u8(rd), 0x1c);
+  ck_assert_uint_eq(take_field(rd, 0x15), entries);
+  ck_assert_uint_eq(take_field(rd, 0x15), encoding);
+  ck_assert_uint_eq(take_field(rd, 0x15), 3);
+  ck_assert_uint_eq(take_field(rd, 0x15), 3);
+  ck_assert_uint_eq(tide_rd_u8(rd), 0);
+  ck_assert_uint_eq(tide_rd_u8(rd), 0);
+  const unsigned char *frame = tide_rd_bytes(rd, packed);
+  ck_assert_ptr_nonnull(frame);
+  ck_assert_uint_eq(tide_parquet_crc(0, frame, packed), crc);
+  struct tide_zpand *pand = tide_zpand_create(&err);
+  tide_zpand_frame(pand, frame, packed, plain, size, &err);
+  assert_ok(err);
+  ck_assert_mem_eq(plain, body, size);
+  tide_zpand_destroy(pand);
+}
+
+/* The lists ["a", NULL], [], NULL, ["b"] of an OPTIONAL list of OPTIONAL strings, levels made by hand. */
+START_TEST(levels_tell_lists_apart) {
+  static const struct tide_parquet_node nodes[] = {
+      {.name = "schema", .children = 1},
+      {.name = "l", .children = 1, .repetition = TIDE_PARQUET_OPTIONAL, .logical = TIDE_PARQUET_LIST},
+      {.name = "list", .children = 1, .repetition = TIDE_PARQUET_REPEATED},
+      {.name = "element",
+       .type = TIDE_PARQUET_BYTE_ARRAY,
+       .repetition = TIDE_PARQUET_OPTIONAL,
+       .logical = TIDE_PARQUET_STRING}};
+  char hash[TIDE_HASH_DIGITS_SIZE];
+  struct tide_parquet_file *file = tide_parquet_file_create(nodes, 4, 3, &err);
+  struct tide_parquet_leaf *leaf = tide_parquet_file_leaf(file, 0);
+  ck_assert_uint_eq(leaf->max_def, 3);
+  ck_assert_uint_eq(leaf->max_rep, 1);
+  tide_parquet_put_bytes(leaf, 0, "a", 1, &err);
+  tide_parquet_leaf_reserve(leaf, 3, &err);
+  tide_parquet_put_null(leaf, 1, 2);
+  tide_parquet_put_null(leaf, 0, 1);
+  tide_parquet_put_null(leaf, 0, 0);
+  tide_parquet_put_bytes(leaf, 0, "b", 1, &err);
+  ck_assert_uint_eq(leaf->rows, 4);
+  tide_parquet_file_finish(file, NULL, 0, &out, hash, &err);
+  assert_ok(err);
+  struct tide_rd rd = tide_rd_over(out.data + 4, out.len - 4);
+  expect_page(&rd, 5, 0,
+              "\x02\x00\x00\x00\x03\x02"
+              "\x03\x00\x00\x00\x03\x1b\x03"
+              "\x01\x00\x00\x00\x61\x01\x00\x00\x00\x62",
+              23);
+  ck_assert_int_eq(tide_parquet_file_rows(file), 4);
+  ck_assert_int_eq(tide_parquet_file_totals(file, 0)->nulls, 3);
+  tide_parquet_file_destroy(file);
+  tide_buf_clear(&out);
+}
+END_TEST
+
+/* Two levels of groups around a leaf, and what follows them at the top again. */
+START_TEST(leaves_have_the_levels_of_their_paths) {
+  static const struct tide_parquet_node nodes[] = {
+      {.name = "schema", .children = 2},
+      {.name = "a", .children = 2, .repetition = TIDE_PARQUET_OPTIONAL},
+      {.name = "b", .children = 1, .repetition = TIDE_PARQUET_REPEATED},
+      {.name = "c", .type = TIDE_PARQUET_INT32},
+      {.name = "d", .type = TIDE_PARQUET_INT32, .repetition = TIDE_PARQUET_OPTIONAL},
+      {.name = "e", .type = TIDE_PARQUET_INT32}};
+  static const struct tide_parquet_place expected[] = {{3, 2, 1}, {4, 2, 0}, {5, 0, 0}};
+  struct tide_parquet_place places[3];
+  struct tide_thrift thrift;
+  ck_assert_uint_eq(tide_parquet_leaves(nodes, 6, places), 3);
+  for (size_t i = 0; i < 3; i++) {
+    ck_assert_uint_eq(places[i].node, expected[i].node);
+    ck_assert_uint_eq(places[i].max_def, expected[i].max_def);
+    ck_assert_uint_eq(places[i].max_rep, expected[i].max_rep);
+  }
+  tide_thrift_init(&thrift, &out, &err);
+  tide_thrift_begin(&thrift);
+  tide_parquet_put_path(&thrift, 1, nodes, 3);
+  tide_parquet_put_path(&thrift, 2, nodes, 4);
+  tide_parquet_put_path(&thrift, 3, nodes, 5);
+  tide_thrift_end(&thrift);
+  EXPECT("\x19\x38\x01"
+         "a\x01"
+         "b\x01"
+         "c\x19\x28\x01"
+         "a\x01"
+         "d\x19\x18\x01"
+         "e\x00");
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {fields_say_how_far_their_id_is_from_the_one_before,
+                                       structs_and_lists_count_ids_anew,
+                                       hybrid_packs_eight_at_a_time,
+                                       hybrid_has_long_runs_as_runs,
+                                       deltas_are_above_the_least_one,
+                                       crc_is_that_of_gzip,
+                                       short_strings_bound_themselves,
+                                       long_strings_are_cut_and_the_greatest_rounded_up,
+                                       text_is_cut_between_characters,
+                                       some_strings_have_no_short_upper_bound,
+                                       zeros_bound_with_both_signs_and_nan_does_not_bound,
+                                       a_dictionary_holds_each_value_once,
+                                       a_dictionary_that_is_full_says_so,
+                                       levels_tell_lists_apart,
+                                       leaves_have_the_levels_of_their_paths,
+                                       NULL};
+  return unit_main("parquet", tests);
+}
