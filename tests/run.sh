@@ -1,9 +1,12 @@
 #!/bin/sh
 # Builds and runs the tests:  sh tests/run.sh [--sanitize] [--long] [name...]
 #                             sh tests/run.sh --hosts [version...]
+#                             sh tests/run.sh --readers [name...]
 #   --sanitize  under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-sanitize
 #   --long      longer random runs and bigger loads
 #   --hosts     the module in other versions of SQLite, which it fetches and builds (tests/hosts/releases.txt)
+#   --readers   what is exported, read by DuckDB and others, which it fetches (tests/interop; with the name chdb also by
+#               ClickHouse, of half a gigabyte)
 #   name        only the tests whose name holds one of these words (see them all: meson test -C build --list)
 # On a bare Debian it installs what is missing. The last line is "N passed, N failed".
 set -eu
@@ -17,7 +20,7 @@ root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 
 sanitize=
 long=
-hosts=
+others=
 newline='
 '
 words=
@@ -25,7 +28,7 @@ while [ $# -gt 0 ]; do
   case $1 in
   --sanitize) sanitize=yes ;;
   --long) long=yes ;;
-  --hosts) hosts=yes ;;
+  --hosts | --readers) others=${others:+$others }${1#--} ;;
   -h | --help)
     usage
     exit 0
@@ -40,16 +43,28 @@ while [ $# -gt 0 ]; do
   shift
 done
 
-if [ -n "$hosts" ] && [ -n "$sanitize$long" ]; then
-  echo "--hosts goes with no other option" >&2
+case $others in
+*' '*)
+  echo "--hosts and --readers are two runs" >&2
+  exit 2
+  ;;
+esac
+if [ -n "$others" ] && [ -n "$sanitize$long" ]; then
+  echo "--$others goes with no other option" >&2
   exit 2
 fi
 
-install_missing ${hosts:+python3 ca-certificates}
-if [ -n "$hosts" ]; then
+case $others in
+hosts) install_missing python3 ca-certificates ;;
+readers) install_missing python3 ca-certificates nodejs ;;
+*) install_missing ;;
+esac
+if [ -n "$others" ]; then
+  folder=$others
+  [ "$others" = hosts ] || folder=interop
   build_into "$root/build"
-  # shellcheck disable=SC2086 # versions are words
-  exec python3 "$root/tests/hosts/run.py" "$root/build" $words
+  # shellcheck disable=SC2086 # versions and names are words
+  exec python3 "$root/tests/$folder/run.py" "$root/build" $words
 fi
 if [ -n "$sanitize" ]; then
   build=$root/build-sanitize

@@ -7,6 +7,7 @@ missing_packages() {
   for extra in "$@"; do
     case $extra in
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates ;;
+    nodejs) command -v node >/dev/null || echo nodejs ;;
     *) command -v "$extra" >/dev/null || echo "$extra" ;;
     esac
   done

@@ -8,7 +8,6 @@ already is not fetched or built again. NPM_CONFIG_REGISTRY names another registr
 """
 import collections
 import concurrent.futures
-import hashlib
 import io
 import os
 import pathlib
@@ -17,11 +16,11 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import urllib.error
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
-REGISTRY = os.environ.get("NPM_CONFIG_REGISTRY", "https://registry.npmjs.org").rstrip("/")
+sys.path.insert(0, str(HERE.parent))
+from npm import Failure, fetch, keep  # noqa: E402
+
 SOURCE = "package/deps/sqlite3/sqlite3.c"
 
 # Debian's, as far as the amalgamation knows them; not optimized, for the smoke is short and the build would be long.
@@ -35,37 +34,9 @@ FLAGS = """-O0 -g0 -fPIC -shared -w -Wl,-soname,libsqlite3.so.0 -DSQLITE_THREADS
 Release = collections.namedtuple("Release", "package sqlite sha256 expected")
 
 
-class Failure(Exception):
-    """What the person who runs this must know; str() is a sentence."""
-
-
 def read_releases():
     lines = (HERE / "releases.txt").read_text().splitlines()
     return [Release(*line.split()) for line in lines if line and not line.startswith("#")]
-
-
-def fetch(release, path):
-    """The tarball's bytes, from the cache when they are the right ones."""
-    if path.exists() and hashlib.sha256(path.read_bytes()).hexdigest() == release.sha256:
-        return path.read_bytes()
-    url = f"{REGISTRY}/better-sqlite3/-/better-sqlite3-{release.package}.tgz"
-    try:
-        with urllib.request.urlopen(url, timeout=60) as answer:
-            content = answer.read()
-    except (OSError, urllib.error.URLError) as error:
-        raise Failure(f"cannot fetch {url}: {error}") from error
-    found = hashlib.sha256(content).hexdigest()
-    if found != release.sha256:
-        raise Failure(f"{url} has sha256 {found}, releases.txt expects {release.sha256}")
-    keep(path, content)
-    return content
-
-
-def keep(path, content):
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_suffix(".part")
-    part.write_bytes(content)
-    part.replace(path)
 
 
 def build(release, folder):
@@ -75,7 +46,7 @@ def build(release, folder):
     wanted = " ".join([release.sha256, *FLAGS])
     if library.exists() and recipe.exists() and recipe.read_text() == wanted:
         return
-    content = fetch(release, folder / "better-sqlite3.tgz")
+    content = fetch("better-sqlite3", release.package, release.sha256, folder / "better-sqlite3.tgz")
     with tarfile.open(fileobj=io.BytesIO(content)) as tarball:
         source = tarball.extractfile(SOURCE).read()
     with tempfile.TemporaryDirectory(prefix="tidemark.") as scratch:
