@@ -10,7 +10,8 @@
  *                          TIMESTAMP of that unit, UTC
  *   TIMESTAMP_S            TIMESTAMP of milliseconds, UTC, for there are no seconds; one that has no room there (about
  *                          292 million years away) becomes NULL, as no other time would be true: counted
- *   ANY                    JSON: a number, a string, or base64 as a string, as enc_ndjson.c writes it, counted likewise
+ *   ANY                    String, a JSON text: a number, a string, or base64 as a string, as enc_ndjson.c writes it,
+ *                          counted likewise; it is not called JSON, for ClickHouse takes nothing but objects for that
  *
  * Columns are OPTIONAL, but REQUIRED when NOT NULL (not TIMESTAMP_S), and since, partition and ingested_at. Partition
  * columns are in the file too. "Counted" rows are in encoder->altered.
@@ -294,7 +295,7 @@ static void parquet_destroy(struct tide_encoder *encoder) {
 static const struct {
   enum tide_parquet_type type;
   enum tide_parquet_logical logical;
-} layouts[] = {[TIDE_TYPE_ANY] = {TIDE_PARQUET_BYTE_ARRAY, TIDE_PARQUET_JSON},
+} layouts[] = {[TIDE_TYPE_ANY] = {TIDE_PARQUET_BYTE_ARRAY, TIDE_PARQUET_STRING},
                [TIDE_TYPE_INTEGER] = {TIDE_PARQUET_INT64, TIDE_PARQUET_NO_LOGICAL},
                [TIDE_TYPE_REAL] = {TIDE_PARQUET_DOUBLE, TIDE_PARQUET_NO_LOGICAL},
                [TIDE_TYPE_TEXT] = {TIDE_PARQUET_BYTE_ARRAY, TIDE_PARQUET_STRING},
