@@ -181,6 +181,27 @@ START_TEST(what_was_forwarded_is_not_read_back) {
 }
 END_TEST
 
+/* Names from before a fork are in the log; whoever had the log id before may go on to write others. */
+START_TEST(sink_that_was_forked_knows_its_names) {
+  char path[300];
+  begin();
+  export_each(2);
+  db_exec(db, "SELECT tidemark_fork('s')");
+  append_many(1, 10);
+  ck_assert_str_eq(tick("batches"), "1");
+  assert_text(db, "3|1", "SELECT e ->> 'objects', e ->> 'ok' FROM (SELECT tidemark_verify('s') AS e)");
+  static const char *const ids[] = {"SELECT log_id FROM tidemark_dataset",
+                                    "SELECT substr(object, -39, 32) FROM tidemark_export_log WHERE id = 3"};
+  ck_assert_str_ne(db_text(db, "%s", ids[0]), db_text(db, "%s", ids[1]));
+  for (int i = 0; i < 2; i++) {
+    snprintf(path, sizeof path, "%s/logs/source=web/left.%s.ndjson", folder, db_text(db, "%s", ids[i]));
+    fclose(fopen(path, "w"));
+    assert_int(db, i, "SELECT tidemark_verify('s') ->> '$.counts.extra'");
+  }
+  end();
+}
+END_TEST
+
 /* ---- meanwhile ---- */
 
 /* While the target works others write, and the file's WAL can be emptied: nothing is held. */
@@ -317,6 +338,7 @@ int main(void) {
                                 unreadable_objects_are_damaged_until_there_are_too_many,
                                 objects_without_a_hash_count_by_size,
                                 what_was_forwarded_is_not_read_back,
+                                sink_that_was_forked_knows_its_names,
                                 no_snapshot_is_held_while_the_target_works,
                                 object_that_arrives_meanwhile_is_not_extra,
                                 interrupt_ends_it,
