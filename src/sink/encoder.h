@@ -73,12 +73,14 @@ struct tide_format {
 /* Each in the file of its format. */
 extern const struct tide_format tide_format_ndjson;
 extern const struct tide_format tide_format_ndjson_zst;
+extern const struct tide_format tide_format_csv;
+extern const struct tide_format tide_format_csv_zst;
 extern const struct tide_format tide_format_parquet;
 
 /* NULL when there is no such format; tide_format_names lists those there are, for the message. */
 const struct tide_format *tide_format_find(const char *name);
 const struct tide_format *tide_format_of_object(const char *name); /* by its name's extension */
-const char *tide_format_names(void);                               /* \"ndjson, ndjson.zst, parquet\" */
+const char *tide_format_names(void);                               /* "ndjson, ndjson.zst, ..." */
 
 static inline void tide_encoder_destroy(struct tide_encoder *encoder) {
   if (encoder != NULL)

@@ -11,10 +11,11 @@ enum { ZSTD_LEVEL = 3, ZSTD_LEVEL_MIN = 1, ZSTD_LEVEL_MAX = 19 };
 
 /* ---- formats ---- */
 
-static const struct tide_format *const formats[] = {&tide_format_ndjson, &tide_format_ndjson_zst, &tide_format_parquet};
+static const struct tide_format *const formats[] = {&tide_format_ndjson, &tide_format_ndjson_zst, &tide_format_csv,
+                                                    &tide_format_csv_zst, &tide_format_parquet};
 
 const char *tide_format_names(void) {
-  return "ndjson, ndjson.zst, parquet";
+  return "ndjson, ndjson.zst, csv, csv.zst, parquet";
 }
 
 const struct tide_format *tide_format_find(const char *name) {

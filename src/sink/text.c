@@ -1,6 +1,6 @@
 #include "sink/text.h"
 
-#include <stdbool.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -78,6 +78,11 @@ static size_t normalize_real(const char *printed, char *ret_text) {
 size_t tide_text_real(double value, char ret_text[TIDE_TEXT_REAL_SIZE]) {
   char printed[TIDE_TEXT_REAL_SIZE];
   double magnitude = value < 0 ? -value : value;
+  if (value == 0) {
+    const size_t size = signbit(value) ? 4 : 3;
+    memcpy(ret_text, signbit(value) ? "-0.0" : "0.0", size);
+    return size;
+  }
   if (magnitude >= 1e-4 && magnitude < 1e15) {
     size_t size = fixed_real(value, 1e3, 3, ret_text);
     if (size == 0)
@@ -91,6 +96,18 @@ size_t tide_text_real(double value, char ret_text[TIDE_TEXT_REAL_SIZE]) {
       break;
   }
   return normalize_real(printed, ret_text);
+}
+
+void tide_text_put_int(struct tide_buf *out, int64_t value, struct tide_err *err) {
+  if (tide_buf_reserve(out, TIDE_TEXT_INT_SIZE, err) == 0)
+    out->len += tide_text_int(value, (char *)out->data + out->len);
+}
+
+void tide_text_put_real(struct tide_buf *out, double value, struct tide_err *err) {
+  if (isinf(value))
+    tide_buf_put_string(out, value > 0 ? "Infinity" : "-Infinity", err);
+  else if (tide_buf_reserve(out, TIDE_TEXT_REAL_SIZE, err) == 0)
+    out->len += tide_text_real(value, (char *)out->data + out->len);
 }
 
 void tide_text_put_base64(struct tide_buf *out, const void *bytes, size_t size, struct tide_err *err) {

@@ -18,6 +18,10 @@ size_t tide_text_int(int64_t value, char ret_text[TIDE_TEXT_INT_SIZE]);
  * number of bytes. */
 size_t tide_text_real(double value, char ret_text[TIDE_TEXT_REAL_SIZE]);
 
+/* Appends those. An infinity has no such text: "Infinity" or "-Infinity", which is not for the functions above. */
+void tide_text_put_int(struct tide_buf *out, int64_t value, struct tide_err *err);
+void tide_text_put_real(struct tide_buf *out, double value, struct tide_err *err);
+
 /* Appends base64 (RFC 4648 section 4, padded). */
 void tide_text_put_base64(struct tide_buf *out, const void *bytes, size_t size, struct tide_err *err);
 

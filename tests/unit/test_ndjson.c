@@ -133,6 +133,35 @@ START_TEST(integers_are_exact) {
 }
 END_TEST
 
+START_TEST(iso_timestamps_are_strings) {
+  static const int list[] = {ID, TIDE_ENCODER_SINCE, TIDE_ENCODER_INGESTED_AT, ANYTHING};
+  static const char expected[] = "{\"id\":\"2026-01-01T00:00:00.000Z\",\"since\":1,\"ingested_at\":"
+                                 "\"1970-01-01T00:00:01.001Z\",\"any \\\"x\\\"\":null}\n"
+                                 "{\"id\":253402300800000,\"since\":2,\"ingested_at\":"
+                                 "\"1970-01-01T00:00:01.002Z\",\"any \\\"x\\\"\":null}\n"
+                                 "{\"id\":null,\"since\":3,\"ingested_at\":"
+                                 "\"1970-01-01T00:00:01.003Z\",\"any \\\"x\\\"\":5}\n";
+  struct tide_err err = {0};
+  struct tide_batch batch;
+  struct tide_buf out = {0};
+  init(&batch);
+  append(&batch, 1, ID, tide_val_int(1767225600000));
+  append(&batch, 2, ID, tide_val_int(253402300800000)); /* the year 10000 */
+  append(&batch, 3, ANYTHING, tide_val_int(5));
+  struct tide_encoder_config config = config_of(list, sizeof list / sizeof *list);
+  config.iso = true;
+  struct tide_encoder *encoder = tide_format_ndjson.create(&config, &err);
+  encoder->methods->rows(encoder, &batch, 0, 3, NULL, &out, &err);
+  assert_ok(err);
+  ck_assert_uint_eq(out.len, strlen(expected));
+  ck_assert_int_eq(memcmp(out.data, expected, out.len), 0);
+  ck_assert_uint_eq(encoder->altered, 1);
+  tide_encoder_destroy(encoder);
+  tide_buf_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 START_TEST(booleans_are_words) {
   expect(OK, tide_val_int(1), "true", 0);
   expect(OK, tide_val_int(0), "false", 0);
@@ -569,6 +598,7 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {rows_are_lines_in_column_order,
                                 integers_are_exact,
+                                iso_timestamps_are_strings,
                                 booleans_are_words,
                                 reals_read_back_and_stay_reals,
                                 reals_agree_with_printf,

@@ -93,7 +93,8 @@ START_TEST(sink_without_target_is_the_users) {
 END_TEST
 
 START_TEST(unknown_targets_are_refused) {
-#define EXPECTED ": expected file:///folder (the extension tidemark_net adds s3 and http), or NULL for a sink you drive yourself"
+#define EXPECTED                                                                                                       \
+  ": expected file:///folder (the extension tidemark_net adds s3 and http), or NULL for a sink you drive yourself"
   expect_refused("s3://bucket/a", "ndjson", NULL, NULL, NULL, "target scheme \"s3\" is not known here" EXPECTED);
   expect_refused("https://host:80/a", "ndjson", NULL, NULL, NULL, "target scheme \"https\" is not known here" EXPECTED);
   expect_refused("/var/a:b", "ndjson", NULL, NULL, NULL, "target \"/var/a:b\" has no scheme" EXPECTED);
@@ -105,11 +106,24 @@ START_TEST(unknown_targets_are_refused) {
 }
 END_TEST
 
+START_TEST(iso_is_an_option_of_text_formats) {
+  static const char *const formats[] = {"ndjson", "ndjson.zst", "csv", "csv.zst"};
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    struct tide_sink_config config = parse("file:///a", formats[i], NULL, NULL, "{\"iso\":true}");
+    ck_assert(config.iso);
+    tide_sink_config_clear(&config);
+    config = parse("file:///a", formats[i], NULL, NULL, NULL);
+    ck_assert(!config.iso);
+    tide_sink_config_clear(&config);
+  }
+}
+END_TEST
+
 START_TEST(unknown_formats_are_refused) {
   expect_refused("file:///a", "xml", NULL, NULL, NULL,
-                 "format \"xml\" is not known here: expected one of ndjson, ndjson.zst, parquet");
+                 "format \"xml\" is not known here: expected one of ndjson, ndjson.zst, csv, csv.zst, parquet");
   expect_refused("file:///a", NULL, NULL, NULL, NULL,
-                 "a sink with a target needs a format: expected one of ndjson, ndjson.zst, parquet");
+                 "a sink with a target needs a format: expected one of ndjson, ndjson.zst, csv, csv.zst, parquet");
 }
 END_TEST
 
@@ -144,7 +158,7 @@ START_TEST(bad_options_are_refused_by_name) {
   expect_refused("file:///a", "ndjson", NULL, NULL, "[1]", NOT_AN_OBJECT "[1]");
   expect_refused("file:///a", "ndjson", NULL, NULL, "{zstd_level:3}", NOT_AN_OBJECT "{zstd_level:3}");
   expect_refused("file:///a", "ndjson", NULL, NULL, "{\"level\":3}",
-                 "option \"level\" is not known for this target and format: expected one of table");
+                 "option \"level\" is not known for this target and format: expected one of iso, table");
   expect_refused("file:///a", "ndjson", NULL, NULL, "{\"zstd_level\":3}",
                  "option zstd_level does nothing for format ndjson: expected a compressed format");
   expect_refused("file:///a", "ndjson.zst", NULL, NULL, "{\"zstd_level\":0}", NOT_A_LEVEL("0"));
@@ -167,10 +181,16 @@ START_TEST(bad_filters_are_refused) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {formats_are_found_by_name,       a_row_becomes_a_config,
-                                nulls_are_the_defaults,          sink_without_target_is_the_users,
-                                unknown_targets_are_refused,     unknown_formats_are_refused,
-                                bad_columns_are_refused_by_name, bad_options_are_refused_by_name,
-                                bad_filters_are_refused,         NULL};
+  const TTest *const tests[] = {formats_are_found_by_name,
+                                a_row_becomes_a_config,
+                                nulls_are_the_defaults,
+                                sink_without_target_is_the_users,
+                                unknown_targets_are_refused,
+                                iso_is_an_option_of_text_formats,
+                                unknown_formats_are_refused,
+                                bad_columns_are_refused_by_name,
+                                bad_options_are_refused_by_name,
+                                bad_filters_are_refused,
+                                NULL};
   return unit_main("registry", tests);
 }
