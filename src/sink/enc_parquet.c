@@ -10,11 +10,12 @@
  *                          TIMESTAMP of that unit, UTC
  *   TIMESTAMP_S            TIMESTAMP of milliseconds, UTC, for there are no seconds; one that has no room there (about
  *                          292 million years away) becomes NULL, as no other time would be true: counted
+ *   TIMESTAMP_* in a table TIMESTAMP of microseconds, UTC, with that rule; but TIMESTAMP_NS is INT64
  *   ANY                    String, a JSON text: a number, a string, or base64 as a string, as enc_ndjson.c writes it,
  *                          counted likewise; it is not called JSON, for ClickHouse takes nothing but objects for that
  *
- * Columns are OPTIONAL, but REQUIRED when NOT NULL (not TIMESTAMP_S), and since, partition and ingested_at. Partition
- * columns are in the file too. "Counted" rows are in encoder->altered.
+ * Columns are OPTIONAL, but REQUIRED when NOT NULL, and since, partition and ingested_at, unless a timestamp may have
+ * no room. Partition columns are in the file too. "Counted" rows are in encoder->altered.
  *
  * encoded counts 8 bytes a number or timestamp, 1 a boolean or NULL, 4 and its own for a byte string. */
 #include <assert.h>
@@ -37,6 +38,7 @@ struct column {
   const char *name;
   int source; /* index of a column of the batch, TIDE_ENCODER_SINCE or TIDE_ENCODER_INGESTED_AT; when not constant */
   enum tide_type type;
+  int scale; /* of a timestamp: what the number is times */
   bool required;
   bool constant; /* the same value in the whole object */
   bool constant_altered;
@@ -145,7 +147,7 @@ static void add_numbers(struct parquet *parquet, const struct column *column, st
     bool null = tag == TIDE_VAL_NULL;
     if ((null && column->required) || (!null && tag != wanted))
       refuse(column, batch->since[row], err);
-    if (!null && column->type == TIDE_TYPE_TIMESTAMP_S && __builtin_mul_overflow(number, 1000, &number)) {
+    if (!null && column->scale > 1 && __builtin_mul_overflow(number, column->scale, &number)) {
       block->altered[i] = true;
       null = true;
     }
@@ -322,10 +324,21 @@ static void set_constant(struct parquet *parquet, struct column *column, const s
     column->value.i = (int64_t)start;
   } else if (val->type == TIDE_VAL_REAL) {
     memcpy(&column->value.i, &val->r, sizeof val->r);
-  } else if (column->type == TIDE_TYPE_TIMESTAMP_S && __builtin_mul_overflow(val->i, 1000, &column->value.i)) {
+  } else if (column->scale > 1 && __builtin_mul_overflow(val->i, column->scale, &column->value.i)) {
     column->constant_altered = true;
     column->value = tide_val_null();
   }
+}
+
+/* Delta knows timestamps of microseconds alone. */
+static int table_scale(enum tide_type type) {
+  return type == TIDE_TYPE_TIMESTAMP_S ? 1000000 : type == TIDE_TYPE_TIMESTAMP_MS ? 1000 : 1;
+}
+
+static enum tide_parquet_logical table_logical(enum tide_type type) {
+  return !tide_spec_is_timestamp(type)    ? layouts[type].logical
+         : type == TIDE_TYPE_TIMESTAMP_NS ? TIDE_PARQUET_NO_LOGICAL
+                                          : TIDE_PARQUET_TIMESTAMP_US;
 }
 
 static void add_column(struct parquet *parquet, const struct tide_encoder_config *config, int source,
@@ -338,18 +351,19 @@ static void add_column(struct parquet *parquet, const struct tide_encoder_config
                  : source == TIDE_ENCODER_PARTITION   ? TIDE_TYPE_TEXT
                  : source == TIDE_ENCODER_INGESTED_AT ? TIDE_TYPE_TIMESTAMP_MS
                                                       : TIDE_TYPE_INTEGER;
-  column->required = own == NULL || (own->not_null && own->type != TIDE_TYPE_TIMESTAMP_S);
+  column->scale = config->table ? table_scale(column->type) : column->type == TIDE_TYPE_TIMESTAMP_S ? 1000 : 1;
+  column->required = column->scale == 1 && (own == NULL || own->not_null);
   if (source == TIDE_ENCODER_PARTITION) {
     const struct tide_val text = tide_val_text(config->partition, strlen(config->partition));
     set_constant(parquet, column, &text, err);
   } else if (own != NULL && own->partition_at >= 0) {
     set_constant(parquet, column, &config->partition_values[own->partition_at], err);
   }
-  parquet->nodes[parquet->ncolumns] =
-      (struct tide_parquet_node){.name = column->name,
-                                 .type = layouts[column->type].type,
-                                 .repetition = column->required ? TIDE_PARQUET_REQUIRED : TIDE_PARQUET_OPTIONAL,
-                                 .logical = layouts[column->type].logical};
+  parquet->nodes[parquet->ncolumns] = (struct tide_parquet_node){
+      .name = column->name,
+      .type = layouts[column->type].type,
+      .repetition = column->required ? TIDE_PARQUET_REQUIRED : TIDE_PARQUET_OPTIONAL,
+      .logical = config->table ? table_logical(column->type) : layouts[column->type].logical};
 }
 
 static void add_columns(struct parquet *parquet, const struct tide_encoder_config *config, struct tide_err *err) {

@@ -20,6 +20,7 @@ struct tide_encoder_config {
   const struct tide_val *partition_values; /* spec->npartition values: batches do not hold the partition columns */
   int zstd_level;                          /* for compressed formats */
   bool iso;                                /* timestamps as ISO 8601 text, for formats that write integers otherwise */
+  bool table;                              /* timestamps as a Delta table has them: microseconds, or integers */
   const char *dataset;                     /* its name outside; this and the next four for formats that describe */
   const char *log_id;                      /* what they hold */
   int64_t since;                           /* rows have since in (since, until] */

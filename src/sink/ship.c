@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "sink/delta.h"
 #include "sink/rows.h"
 #include "sink/target.h"
 
@@ -22,6 +23,7 @@ struct shipping {
   struct tide_outlet *outlet;
   struct tide_target *target; /* the outlet's, once the object was begun */
   struct tide_buf out;
+  int64_t existing; /* bytes of an object that was there already */
   int64_t renewed_at;
   struct tide_shipment shipment;
 };
@@ -37,6 +39,7 @@ struct tide_encoder *tide_ship_encoder(const struct tide_sink_config *config, co
       .partition_values = rows->values,
       .zstd_level = config->zstd_level,
       .iso = config->iso,
+      .table = config->delta,
       .dataset = frozen != NULL && frozen->dataset != NULL ? frozen->dataset : rows->ds->name,
       .log_id = frozen != NULL && frozen->log_id != NULL ? frozen->log_id : rows->ds->config.log_id,
       .since = row != NULL ? row->since : 0,
@@ -84,15 +87,30 @@ static void renew(struct shipping *ship, struct tide_err *err) {
     tide_err_set(err, SQLITE_CONSTRAINT, "batch %lld was taken over by another process", (long long)ship->row->batch);
 }
 
+static const char *log_id_of(const struct shipping *ship) {
+  return ship->frozen.log_id != NULL ? ship->frozen.log_id : ship->ds->config.log_id;
+}
+
+static struct tide_object object_of(const struct shipping *ship) {
+  return (struct tide_object){.name = ship->row->object,
+                              .log_id = log_id_of(ship),
+                              .token = ship->row->batch,
+                              .again = ship->again,
+                              .key = ship->row->key,
+                              .media_type = ship->config.format->media_type,
+                              .content_encoding = ship->config.format->content_encoding,
+                              .tick = ship->outlet->count.tick,
+                              .tick_token = ship->outlet->count.token};
+}
+
 /* Begins the object. The target is touched when there is a first byte, so that a batch without rows costs nothing. */
 static void begin(struct shipping *ship, struct tide_err *err) {
   struct tide_runner *runner = ship->runner;
   const struct tide_batch_row *row = ship->row;
-  const char *log_id = ship->frozen.log_id != NULL ? ship->frozen.log_id : ship->ds->config.log_id;
   const struct tide_outlet_call call = {
       .db = runner->conn->db,
       .place = {runner->schema, row->sink, row->dataset, ship->config.place},
-      .log_id = log_id,
+      .log_id = log_id_of(ship),
       .batch = row->batch,
       .patience = runner->patience,
   };
@@ -100,15 +118,7 @@ static void begin(struct shipping *ship, struct tide_err *err) {
     ship->shipment.answer.verdict = TIDE_VERDICT_AHEAD;
     tide_outlet_refuse_ahead(&call.place, ship->shipment.answer.tick, err);
   }
-  const struct tide_object object = {.name = row->object,
-                                     .log_id = log_id,
-                                     .token = row->batch,
-                                     .again = ship->again,
-                                     .key = row->key,
-                                     .media_type = ship->config.format->media_type,
-                                     .content_encoding = ship->config.format->content_encoding,
-                                     .tick = ship->outlet->count.tick,
-                                     .tick_token = ship->outlet->count.token};
+  const struct tide_object object = object_of(ship);
   if (!tide_err_is_set(err) && ship->outlet->target->methods->begin(ship->outlet->target, &object, err) == 0)
     ship->target = ship->outlet->target;
 }
@@ -144,8 +154,11 @@ static void encode_rows(struct shipping *ship, struct tide_err *err) {
 /* ---- an object that is already there ---- */
 
 static long read_object(void *context, void *into, size_t size, struct tide_err *err) {
-  struct tide_target *target = context;
-  return target->methods->read(target, into, size, err);
+  struct shipping *ship = context;
+  const long got = ship->target->methods->read(ship->target, into, size, err);
+  if (got > 0)
+    ship->existing += got;
+  return got;
 }
 
 static void compare_existing(struct shipping *ship, struct tide_err *err) {
@@ -154,7 +167,7 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
   if (target->methods->open_read(target, ship->row->object, err) != 0)
     return;
   struct tide_err unreadable = {0};
-  const int rc = ship->config.format->hash_object(read_object, target, hash, &unreadable);
+  const int rc = ship->config.format->hash_object(read_object, ship, hash, &unreadable);
   target->methods->close_read(target);
   if (rc == 0 && strcmp(hash, ship->shipment.hash) == 0)
     return;
@@ -164,6 +177,35 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
     tide_err_set(err, SQLITE_CONSTRAINT,
                  "object %s is already in %s and holds other rows: it is left as it is, move it away",
                  ship->row->object, ship->config.place);
+}
+
+/* ---- the table that the objects are ---- */
+
+/* Commits the object, which is there, to its table. One that another library version wrote has the same rows, and a
+ * size of its own. */
+static void commit_to_table(struct shipping *ship, struct tide_err *err) {
+  const struct tide_batch_row *row = ship->row;
+  const bool existed = ship->shipment.answer.verdict == TIDE_VERDICT_EXISTS;
+  struct tide_buf stats = {0};
+  bool altered = false;
+  if (ship->encoder->methods->put_stats != NULL) {
+    ship->encoder->methods->put_stats(ship->encoder, &stats, err);
+    tide_buf_put_u8(&stats, 0, err);
+  }
+  const struct tide_delta_add add = {.object = object_of(ship),
+                                     .size = existed ? ship->existing : ship->shipment.bytes,
+                                     .rows = ship->shipment.rows,
+                                     .stats = (const char *)stats.data,
+                                     .columns = {ship->rows.spec, ship->config.columns, ship->config.ncolumns},
+                                     .partition_values = ship->rows.values,
+                                     .sink = row->sink,
+                                     .partition = row->partition,
+                                     .generation = row->generation,
+                                     .until = row->until,
+                                     .now_ms = tide_dataset_now_ms(ship->ds)};
+  if (!tide_err_is_set(err) && tide_delta_commit(ship->target, &add, &altered, err) == 0 && altered)
+    ship->shipment.altered = ship->shipment.rows;
+  tide_buf_clear(&stats);
 }
 
 /* ---- all of it ---- */
@@ -183,6 +225,8 @@ static void finish(struct shipping *ship, struct tide_err *err) {
     ship->target->methods->commit(ship->target, &ship->shipment.answer, err);
   if (ship->shipment.answer.verdict == TIDE_VERDICT_EXISTS && !tide_err_is_set(err))
     compare_existing(ship, err);
+  if (ship->config.delta && !tide_err_is_set(err))
+    commit_to_table(ship, err);
 }
 
 void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, bool again, struct tide_outlet *outlet,
