@@ -71,6 +71,18 @@ static enum tide_marker_verdict look(struct tide_outlet *outlet, const struct ti
   return verdict;
 }
 
+/* Another process of ours may have told it a later tick between our look and our write, which then says too little: the
+ * count is in the database before it is told, so that whoever wrote looks there again. */
+static void tell(struct tide_outlet *outlet, const struct tide_outlet_call *call, struct tide_err *err) {
+  int64_t told = 0;
+  while (told != outlet->count.tick && !tide_err_is_set(err)) {
+    told = outlet->count.tick;
+    tide_marker_write(outlet->target, call->log_id, call->place.sink, &outlet->count, call->batch, err);
+    if (!tide_err_is_set(err))
+      tide_sink_count_read(call->db, &call->place, &outlet->count, err);
+  }
+}
+
 static bool is_open(void *context, const char *name, int64_t token) {
   const struct tide_outlet_call *call = context;
   struct tide_err unsure = {0}; /* what may be open stays */
@@ -111,7 +123,7 @@ bool tide_outlet_open(struct tide_outlet *outlet, const struct tide_outlet_call 
     if (verdict != TIDE_MARKER_OURS && !tide_err_is_set(err))
       refuse_place(call, verdict, *ret_tick, outlet->count.marked, err);
     if (!tide_err_is_set(err) && *ret_tick != outlet->count.tick)
-      tide_marker_write(outlet->target, call->log_id, call->place.sink, &outlet->count, call->batch, err);
+      tell(outlet, call, err);
     if (!tide_err_is_set(err))
       sweep(outlet, call, err);
   }

@@ -4,7 +4,7 @@
 #define TIDE_TESTS_RECEIVER_H
 
 #include "base/mem.h"
-#include "sink/scheme_build.h"
+#include "schemes.h"
 #include "sql_db.h"
 
 enum { RECEIVED_MAX = 4096, KEY_MAX = 300, BODY_MAX = 1 << 16 };
@@ -166,14 +166,7 @@ static inline void receiver_add(sqlite3 *db) {
   static const struct tide_scheme scheme = {
       .name = "test", .expect = "test://x", .forwards = true, .check = receiver_check, .open = receiver_open};
   static const struct tide_scheme *const schemes[] = {&scheme};
-  char build[TIDE_SCHEME_BUILD_SIZE];
-  tide_scheme_build(build);
-  struct tide_schemes_offer offer = {.build = build, .schemes = schemes, .count = 1};
-  sqlite3_stmt *stmt = NULL;
-  ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT tidemark_add_schemes(?1)", -1, &stmt, NULL), SQLITE_OK);
-  sqlite3_bind_pointer(stmt, 1, &offer, TIDE_SCHEMES_POINTER, NULL);
-  ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
-  ck_assert_int_eq(sqlite3_finalize(stmt), SQLITE_OK);
+  schemes_add(db, schemes, 1);
 }
 
 /* Rows taken in all. */

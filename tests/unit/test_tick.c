@@ -382,7 +382,7 @@ START_TEST(processes_that_tick_together_ship_each_row_once) {
   db = db_open(scratch_path("db"), "shim");
   db_exec(db, "SELECT tidemark_export('s', 'now')");
   assert_int(db, PROCESSES * ROUNDS * 2, "SELECT count(*) FROM logs");
-  assert_int(db, 0, "SELECT count(*) FROM tidemark_batch");
+  assert_text(db, "", "SELECT coalesce(error, owner) FROM tidemark_batch");
   check_archive();
   end();
 }

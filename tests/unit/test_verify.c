@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "export_db.h"
 #include "oom.h"
+#include "schemes.h"
 #include "sink/verify.h"
 
 /* ---- a target that is looked into: "look:///folder" is "file:///folder" ---- */
@@ -76,12 +77,7 @@ static const struct tide_scheme forward = {
 
 static void add_schemes(void) {
   static const struct tide_scheme *const schemes[] = {&look, &forward};
-  static struct tide_schemes_offer offer = {TIDE_SCHEMES_BUILD, schemes, 2};
-  sqlite3_stmt *stmt = NULL;
-  ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT tidemark_add_schemes(?1)", -1, &stmt, NULL), SQLITE_OK);
-  sqlite3_bind_pointer(stmt, 1, &offer, TIDE_SCHEMES_POINTER, NULL);
-  ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
-  sqlite3_finalize(stmt);
+  schemes_add(db, schemes, 2);
 }
 
 static void look_at_target(void) {
