@@ -169,8 +169,10 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
   struct tide_err unreadable = {0};
   const int rc = ship->config.format->hash_object(read_object, ship, hash, &unreadable);
   target->methods->close_read(target);
-  if (rc == 0 && strcmp(hash, ship->shipment.hash) == 0)
+  if (rc == 0 && strcmp(hash, ship->shipment.hash) == 0) {
+    ship->shipment.bytes = ship->existing; /* one that another library version wrote has a size of its own */
     return;
+  }
   if (rc != 0 && (rc & 0xff) != SQLITE_CORRUPT)
     tide_err_set(err, rc, "%s", unreadable.msg);
   else
@@ -181,11 +183,9 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
 
 /* ---- the table that the objects are ---- */
 
-/* Commits the object, which is there, to its table. One that another library version wrote has the same rows, and a
- * size of its own. */
+/* Commits the object, which is there, to its table. */
 static void commit_to_table(struct shipping *ship, struct tide_err *err) {
   const struct tide_batch_row *row = ship->row;
-  const bool existed = ship->shipment.answer.verdict == TIDE_VERDICT_EXISTS;
   struct tide_buf stats = {0};
   bool altered = false;
   if (ship->encoder->methods->put_stats != NULL) {
@@ -193,7 +193,7 @@ static void commit_to_table(struct shipping *ship, struct tide_err *err) {
     tide_buf_put_u8(&stats, 0, err);
   }
   const struct tide_delta_add add = {.object = object_of(ship),
-                                     .size = existed ? ship->existing : ship->shipment.bytes,
+                                     .size = ship->shipment.bytes,
                                      .rows = ship->shipment.rows,
                                      .stats = (const char *)stats.data,
                                      .columns = {ship->rows.spec, ship->config.columns, ship->config.ncolumns},

@@ -157,6 +157,28 @@ START_TEST(copies_that_share_an_open_batch_ship_it_once) {
 }
 END_TEST
 
+START_TEST(an_object_that_another_library_wrote_is_logged_as_it_is) {
+  start();
+  db_exec(db, "UPDATE tidemark_sink SET format = 'ndjson.zst'");
+  append_many(2000, 100);
+  db_exec(db, "INSERT INTO logs SELECT 'web', hex(randomblob(200)) FROM logs");
+  ck_assert_int_eq(rename(folder, scratch_path("away")), 0);
+  ck_assert_str_eq(tick("failed"), "1");
+  copy_db("copy");
+  ck_assert_int_eq(rename(scratch_path("away"), folder), 0);
+  shim.now_ms += 600000;
+  ck_assert_str_eq(tick("batches"), "1");
+  const int64_t bytes = db_int(db, "SELECT bytes FROM tidemark_export_log");
+  switch_to("copy");
+  db_exec(db, "DROP TRIGGER tidemark_batch_update;"
+              "UPDATE tidemark_batch SET config = replace(config, '\"zstd_level\":3', '\"zstd_level\":19')");
+  ck_assert_str_eq(tick("batches"), "1");
+  assert_int(db, bytes, "SELECT bytes FROM tidemark_export_log");
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_verify('s') ->> 'ok'"), "1");
+  end();
+}
+END_TEST
+
 START_TEST(an_empty_folder_in_its_place_is_not_written_to) {
   start();
   append_many(1, 1);
@@ -299,6 +321,7 @@ int main(void) {
                                 set_active_without_a_fork_it_diverges_again,
                                 of_two_live_copies_the_second_to_tick_is_stopped,
                                 copies_that_share_an_open_batch_ship_it_once,
+                                an_object_that_another_library_wrote_is_logged_as_it_is,
                                 an_empty_folder_in_its_place_is_not_written_to,
                                 a_fork_begins_anew_in_an_empty_folder,
                                 an_old_copy_of_the_folder_is_noticed,
