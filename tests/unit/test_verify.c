@@ -113,6 +113,42 @@ START_TEST(every_object_of_a_long_log_is_read) {
 }
 END_TEST
 
+/* Flips a byte in the middle of a file; again, to have it back. */
+static void flip(const char *path) {
+  struct stat st;
+  unsigned char byte;
+  ck_assert_int_eq(stat(path, &st), 0);
+  FILE *file = fopen(path, "r+");
+  fseek(file, (long)st.st_size / 2, SEEK_SET);
+  ck_assert_uint_eq(fread(&byte, 1, 1, file), 1);
+  byte ^= 0x10;
+  fseek(file, (long)st.st_size / 2, SEEK_SET);
+  ck_assert_uint_eq(fwrite(&byte, 1, 1, file), 1);
+  fclose(file);
+}
+
+START_TEST(every_format_is_read_back) {
+  static const char *const formats[] = {"ndjson", "ndjson.zst", "csv", "csv.zst", "parquet", "parquet"};
+  for (int i = 0; i < 6; i++) {
+    char path[300];
+    begin();
+    append_many(1000, 20);
+    db_exec(db, "UPDATE tidemark_sink SET format = '%s', options = %s", formats[i],
+            i == 5 ? "'{\"table\":\"delta\"}'" : "NULL");
+    ck_assert_str_eq(tick("batches"), "1");
+    assert_text(db, "1|0|0|1",
+                "SELECT e ->> 'objects', e ->> '$.counts.unhashed', e ->> '$.counts.extra', e ->> 'ok'"
+                " FROM (SELECT tidemark_verify('s') AS e)");
+    snprintf(path, sizeof path, "%s/%s", folder, db_text(db, "SELECT object FROM tidemark_export_log"));
+    flip(path);
+    ck_assert_str_eq(verify("counts.damaged"), "1");
+    flip(path);
+    ck_assert_str_eq(verify("ok"), "1");
+    end();
+  }
+}
+END_TEST
+
 START_TEST(lists_are_bounded_and_counts_are_not) {
   begin();
   export_each(7);
@@ -330,6 +366,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {every_object_of_a_long_log_is_read,
+                                every_format_is_read_back,
                                 lists_are_bounded_and_counts_are_not,
                                 unreadable_objects_are_damaged_until_there_are_too_many,
                                 objects_without_a_hash_count_by_size,
