@@ -4,7 +4,9 @@
  *   REAL                   DOUBLE
  *   BOOLEAN                BOOLEAN
  *   TEXT, partition        String; each maximal subpart of ill-formed UTF-8 becomes U+FFFD: counted
- *   JSON                   JSON, as it is stored when it is strict (json.h); otherwise as a JSON string: counted
+ *   JSON                   JSON, as it is stored when it is strict (json.h); otherwise as a JSON string: counted.
+ *                          (ClickHouse reads a column with anything but objects under
+ *                          input_format_parquet_enable_json_parsing = 0 alone.)
  *   BLOB                   BYTE_ARRAY
  *   TIMESTAMP_MS, _US, _NS and ingested_at
  *                          TIMESTAMP of that unit, UTC
@@ -27,6 +29,7 @@
 #include "sink/json.h"
 #include "sink/parquet_file.h"
 #include "sink/parquet_hash.h"
+#include "sink/parquet_stats.h"
 #include "sink/text.h"
 
 _Static_assert((int)TIDE_ENCODER_HASH_SIZE == (int)TIDE_HASH_DIGITS_SIZE, "the hash as text");
@@ -281,6 +284,24 @@ static int parquet_finish(struct tide_encoder *encoder, struct tide_buf *out, ch
   return tide_parquet_file_finish(parquet->file, parquet->metadata, parquet->nmetadata, out, ret_hash, err);
 }
 
+/* Partition columns are the table's own business in Delta Lake, and not in its statistics. */
+static int parquet_put_stats(const struct tide_encoder *encoder, struct tide_buf *out, struct tide_err *err) {
+  const struct parquet *parquet = (const struct parquet *)encoder;
+  struct tide_parquet_stats_column *columns = tide_alloc_zero(parquet->ncolumns, sizeof *columns, err);
+  size_t ncolumns = 0;
+  if (columns == NULL)
+    return err->rc;
+  for (size_t i = 0; i < parquet->ncolumns; i++) {
+    const struct column *column = &parquet->columns[i];
+    if (!column->constant || column->source < 0)
+      columns[ncolumns++] =
+          (struct tide_parquet_stats_column){column->name, column->type, tide_parquet_file_totals(parquet->file, i)};
+  }
+  tide_parquet_put_stats(tide_parquet_file_rows(parquet->file), columns, ncolumns, out, err);
+  tide_free(columns);
+  return err->rc;
+}
+
 static void parquet_destroy(struct tide_encoder *encoder) {
   struct parquet *parquet = (struct parquet *)encoder;
   tide_parquet_file_destroy(parquet->file);
@@ -416,7 +437,7 @@ static void describe(struct parquet *parquet, const struct tide_encoder_config *
 
 static struct tide_encoder *parquet_create(const struct tide_encoder_config *config, struct tide_err *err) {
   static const struct tide_encoder_methods methods = {
-      .rows = parquet_rows, .finish = parquet_finish, .destroy = parquet_destroy};
+      .rows = parquet_rows, .finish = parquet_finish, .put_stats = parquet_put_stats, .destroy = parquet_destroy};
   struct parquet *parquet = tide_alloc_zero(1, sizeof *parquet, err);
   if (parquet == NULL)
     return NULL;

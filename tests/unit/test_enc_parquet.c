@@ -310,6 +310,59 @@ START_TEST(null_in_a_required_column_is_damage) {
 }
 END_TEST
 
+/* ---- statistics for Delta Lake, by hand from PROTOCOL.md's shapes ---- */
+
+static void expect_stats(const struct tide_batch *batch, const int *list, size_t count, const char *expected) {
+  struct tide_err err = {0};
+  struct object object = {0};
+  struct tide_buf stats = {0};
+  struct tide_encoder *encoder = create(list, count, &err);
+  encoder->methods->rows(encoder, batch, 0, batch->rows, NULL, &object.bytes, &err);
+  encoder->methods->finish(encoder, &object.bytes, object.hash, &err);
+  encoder->methods->put_stats(encoder, &stats, &err);
+  tide_buf_put_u8(&stats, 0, &err);
+  assert_ok(err);
+  ck_assert_str_eq((const char *)stats.data, expected);
+  tide_encoder_destroy(encoder);
+  tide_buf_clear(&stats);
+  tide_buf_clear(&object.bytes);
+}
+
+START_TEST(statistics_are_those_of_an_add_action) {
+  static const int list[] = {TIDE_ENCODER_SINCE, ID, SOURCE, VALUE, BODY, OK, DATA, ANYTHING};
+  struct tide_batch batch;
+  init(&batch);
+  append(&batch, VALUE, tide_val_real(2.5));
+  append(&batch, VALUE, tide_val_real(-1));
+  append(&batch, BODY, text("b\"\n"));
+  append(&batch, BODY, text("a"));
+  append(&batch, OK, tide_val_int(1));
+  append(&batch, DATA, tide_val_blob("x", 1));
+  append(&batch, ANYTHING, tide_val_int(1));
+  append(&batch, ID, tide_val_int(1767225600001));
+  expect_stats(&batch, list, 8,
+               "{\"numRecords\":8,"
+               "\"minValues\":{\"since\":1,\"id\":\"1970-01-01T00:00:00.000Z\",\"value\":-1.0,\"body\":\"a\"},"
+               "\"maxValues\":{\"since\":8,\"id\":\"2026-01-01T00:00:00.001Z\",\"value\":2.5,\"body\":\"b\\\"\\n\"},"
+               "\"nullCount\":{\"since\":0,\"id\":0,\"value\":6,\"body\":6,\"ok\":7,\"data\":7,\"anything\":7}}");
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+START_TEST(bounds_that_cannot_be_said_are_left_out) {
+  static const int list[] = {ID, VALUE};
+  struct tide_batch batch;
+  init(&batch);
+  append(&batch, VALUE, tide_val_real(-INFINITY));
+  append(&batch, VALUE, tide_val_real(1));
+  append(&batch, ID, tide_val_int(INT64_MAX));
+  expect_stats(&batch, list, 2,
+               "{\"numRecords\":3,\"minValues\":{\"id\":\"1970-01-01T00:00:00.000Z\"},\"maxValues\":{\"value\":1.0},"
+               "\"nullCount\":{\"id\":0,\"value\":1}}");
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 /* ---- the hash of a stored object ---- */
 
 static struct object small_object(void) {
@@ -415,14 +468,17 @@ END_TEST
 
 static void encode_and_hash(const struct tide_batch *batch, struct tide_err *err) {
   struct object object = {0};
+  struct tide_buf stats = {0};
   char hash[TIDE_ENCODER_HASH_SIZE];
   struct tide_encoder *encoder = create(all, ALL, err);
   if (encoder != NULL) {
     if (encoder->methods->rows(encoder, batch, 0, batch->rows, NULL, &object.bytes, err) == 0)
-      finish(encoder, &object, err);
-    else
-      tide_encoder_destroy(encoder);
+      encoder->methods->finish(encoder, &object.bytes, object.hash, err);
+    if (!tide_err_is_set(err))
+      encoder->methods->put_stats(encoder, &stats, err);
+    tide_encoder_destroy(encoder);
   }
+  tide_buf_clear(&stats);
   if (!tide_err_is_set(err))
     rehash(&object, hash, err);
   tide_buf_clear(&object.bytes);
@@ -453,13 +509,13 @@ START_TEST(every_failed_allocation_is_no_memory) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {
-      bytes_do_not_depend_on_how_rows_are_cut, rows_left_out_leave_no_trace,
-      row_groups_leave_while_rows_come,        large_values_end_row_groups_too,
-      what_cannot_be_held_is_counted,          encoded_counts_plain_bytes,
-      null_in_a_required_column_is_damage,     a_stored_object_hashes_as_it_was_written,
-      the_hash_is_of_values_and_schema,        a_cut_object_is_corrupt,
-      damage_is_noticed_and_survived,          bytes_behind_the_end_are_corrupt,
-      every_failed_allocation_is_no_memory,    NULL};
+  const TTest *const tests[] = {bytes_do_not_depend_on_how_rows_are_cut, rows_left_out_leave_no_trace,
+                                row_groups_leave_while_rows_come,        large_values_end_row_groups_too,
+                                what_cannot_be_held_is_counted,          encoded_counts_plain_bytes,
+                                null_in_a_required_column_is_damage,     statistics_are_those_of_an_add_action,
+                                bounds_that_cannot_be_said_are_left_out, a_stored_object_hashes_as_it_was_written,
+                                the_hash_is_of_values_and_schema,        a_cut_object_is_corrupt,
+                                damage_is_noticed_and_survived,          bytes_behind_the_end_are_corrupt,
+                                every_failed_allocation_is_no_memory,    NULL};
   return unit_main("enc_parquet", tests);
 }
