@@ -10,7 +10,7 @@ int64_t tide_host_now_ms(sqlite3 *db, const char *schema) {
   /* xCurrentTimeInt64 counts milliseconds of the Julian day number; 1970-01-01 00:00 UTC is day 2440587.5. */
   static const int64_t epoch_ms = INT64_C(210866760000000);
   sqlite3_vfs *vfs = NULL;
-  if (sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs) != SQLITE_OK || vfs == NULL)
+  if (db == NULL || sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs) != SQLITE_OK || vfs == NULL)
     vfs = sqlite3_vfs_find(NULL);
   if (vfs == NULL)
     return 0;

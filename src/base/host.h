@@ -8,7 +8,8 @@
 
 #include "base/sqlite.h"
 
-/* Milliseconds since 1970 UTC by the clock of the VFS of the schema's file. */
+/* Milliseconds since 1970 UTC by the clock of the VFS of the schema's file; db NULL: of the default VFS, for who is told
+ * of no connection. */
 int64_t tide_host_now_ms(sqlite3 *db, const char *schema);
 
 /* A random identity: 32 lower-case hexadecimal digits and a NUL. */

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/rd.h"
 #include "base/stmt.h"
+#include "shim_vfs.h"
 #include "unit.h"
 
 START_TEST(first_error_wins) {
@@ -121,6 +122,14 @@ START_TEST(owner_is_alive_until_it_ends) {
 }
 END_TEST
 
+START_TEST(without_a_connection_the_clock_is_the_default_vfs_s) {
+  shim_register();
+  ck_assert_int_eq(sqlite3_vfs_register(sqlite3_vfs_find("shim"), 1), SQLITE_OK);
+  shim.now_ms = INT64_C(1767225600123);
+  ck_assert_int_eq(tide_host_now_ms(NULL, NULL), INT64_C(1767225600123));
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {first_error_wins,
                                 long_message_is_cut,
@@ -129,6 +138,7 @@ int main(void) {
                                 sizes_that_overflow_are_no_memory,
                                 statements_report_in_words,
                                 owner_is_alive_until_it_ends,
+                                without_a_connection_the_clock_is_the_default_vfs_s,
                                 NULL};
   return unit_main("base", tests);
 }
