@@ -38,8 +38,13 @@ static char *lower(char *text) {
   return text;
 }
 
+/* libcurl does not ask a name server for those of localhost (7.78 and later). */
 static bool is_loopback(const char *host) {
+  static const char below[] = ".localhost";
+  const size_t size = strlen(host);
   if (strcmp(host, "localhost") == 0 || strcmp(host, "[::1]") == 0)
+    return true;
+  if (size >= sizeof below && strcmp(host + size - (sizeof below - 1), below) == 0)
     return true;
   return strncmp(host, "127.", 4) == 0 && strspn(host, "0123456789.") == strlen(host);
 }

@@ -14,7 +14,7 @@ struct tide_curl_url {
   char *origin;     /* "https://host" or "https://host:8443": what messages name, and nothing behind it */
   char *path;       /* as it is sent, from its first "/" */
   char *query;      /* as it is sent, without "?"; NULL: none */
-  bool is_loopback; /* the host is this machine: localhost, 127.0.0.0/8 or ::1 */
+  bool is_loopback; /* the host is this machine: localhost or a name below it (RFC 6761), 127.0.0.0/8 or ::1 */
 };
 
 /* SQLITE_ERROR with a sentence, that never shows what a URL may hide: for what is no http or https URL, for credentials
