@@ -19,7 +19,7 @@ missing_packages() {
   command -v zstd >/dev/null || echo zstd
   [ -e /usr/include/stdio.h ] || echo libc6-dev
   # Of Debian's flavours of libcurl the one with OpenSSL: curl(1) and most hosts load that one already.
-  for module in sqlite3:libsqlite3-dev libzstd:libzstd-dev libxxhash:libxxhash-dev libcurl:libcurl4-openssl-dev check:check; do
+  for module in sqlite3:libsqlite3-dev libzstd:libzstd-dev libxxhash:libxxhash-dev libcurl:libcurl4-openssl-dev libcrypto:libssl-dev check:check; do
     pkg-config --exists "${module%%:*}" 2>/dev/null || echo "${module#*:}"
   done
 }
