@@ -6,7 +6,7 @@
 #   --long      longer random runs and bigger loads
 #   --hosts     the module in other versions of SQLite, which it fetches and builds (tests/hosts/releases.txt)
 #   --readers   what is exported, read by DuckDB and others, which it fetches (tests/interop; with the name chdb also by
-#               ClickHouse, of half a gigabyte)
+#               ClickHouse, of half a gigabyte), and an OpenStack Swift to export to
 #   name        only the tests whose name holds one of these words (see them all: meson test -C build --list)
 # On a bare Debian it installs what is missing. The last line is "N passed, N failed".
 set -eu
@@ -56,7 +56,7 @@ fi
 
 case $others in
 hosts) install_missing python3 ca-certificates ;;
-readers) install_missing python3 ca-certificates nodejs ;;
+readers) install_missing python3 ca-certificates nodejs swift-proxy swift-account swift-container swift-object ;;
 *) install_missing ;;
 esac
 if [ -n "$others" ]; then
