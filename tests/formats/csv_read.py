@@ -32,7 +32,8 @@ INSERT INTO tidemark_sink(sink, dataset, target, format, options, columns) VALUE
 """
 # Numbers as their bits: the shell's JSON has 15 digits.
 ROWS = """SELECT json_array(source, s, ms, us, ns, ok,
-    CASE WHEN value IS NOT NULL THEN hex(ieee754_to_blob(value)) END, body, attrs, CASE WHEN data IS NOT NULL THEN hex(data) END) FROM logs WHERE partition = '{}' ORDER BY since;"""
+    CASE WHEN value IS NOT NULL THEN hex(ieee754_to_blob(value)) END, body, attrs,
+    CASE WHEN data IS NOT NULL THEN hex(data) END) FROM logs WHERE partition = '{}' ORDER BY since;"""
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
 
 
