@@ -15,10 +15,10 @@ SELECT e ->> 'ok', e ->> 'objects', e ->> '$.counts' FROM (SELECT tidemark_verif
 .system cp archive/logs/source=db/*.ndjson archive/logs/source=db/00000000000000000000-00000000000000000003.fedcba98765432100123456789abcdef.ndjson
 SELECT tidemark_verify('archive') ->> 'ok';
 -- one byte of a plain object, the length as it was; then one of a packed one
-.system cp -r archive good; printf T | dd of=$(ls archive/logs/source=db/*-00000000000000000003.*.ndjson | grep -v fedcba) bs=1 seek=8 conv=notrunc status=none
+.system cp -r archive good; printf T | LD_PRELOAD= dd of=$(ls archive/logs/source=db/*-00000000000000000003.*.ndjson | grep -v fedcba) bs=1 seek=8 conv=notrunc status=none
 .once '|sed -E s/[.][0-9a-f]{32}[.]/.LOGID./'
 SELECT e -> 'damaged', e ->> 'ok' FROM (SELECT tidemark_verify('archive') AS e);
-.system rm -r archive; cp -r good archive; printf 'XX' | dd of=$(ls archive/logs/source=web/*.zst) bs=1 seek=10 conv=notrunc status=none
+.system rm -r archive; cp -r good archive; printf 'XX' | LD_PRELOAD= dd of=$(ls archive/logs/source=web/*.zst) bs=1 seek=10 conv=notrunc status=none
 SELECT e ->> '$.damaged[0].found' LIKE 'zstd: %' OR e ->> '$.damaged[0].found' LIKE 'hash %', e -> 'counts', e ->> 'ok' FROM (SELECT tidemark_verify('archive') AS e);
 -- a part is gone, or all of it
 .system rm -r archive; cp -r good archive; truncate -s 20 archive/logs/source=db/*-00000000000000000003.*.ndjson

@@ -272,9 +272,8 @@ START_TEST(object_that_arrives_meanwhile_is_not_extra) {
   export_each(3);
   look_at_target();
   before_list = tick_elsewhere;
-  assert_text(db, "3|0|1",
-              "SELECT e ->> 'objects', e ->> '$.counts.extra', e ->> 'ok'"
-              " FROM (SELECT tidemark_verify('s') AS e FROM (SELECT 1) LIMIT 1)");
+  const char *report = db_text(db, "SELECT tidemark_verify('s')");
+  assert_text(db, "3|0|1", "SELECT %Q ->> 'objects', %Q ->> '$.counts.extra', %Q ->> 'ok'", report, report, report);
   ck_assert_ptr_null(before_list);
   end();
 }
