@@ -29,14 +29,16 @@ build_into "$root/build"
 cp "$root/build/ext/tidemark.so" "$root/sql/demo_tick.sql" "$folder"
 zstd -dq "$root/tests/data/logs.ndjson.zst" -o "$folder/logs.ndjson"
 cd "$folder"
-mkdir archive alarms
+mkdir archive alarms lake
 sqlite3 -batch demo.db <"$root/sql/demo.sql"
 
 cat <<EOF
 
 Everything is in $folder:
-  archive/  $(find archive -type f | wc -l | tr -d ' ') files of compressed NDJSON: zstd -dc archive/logs/source=apache/*
-  alarms/   $(find alarms -type f | wc -l | tr -d ' ') files of plain NDJSON
+  archive/  $(find archive -name '*.zst' | wc -l | tr -d ' ') files of compressed NDJSON: zstd -dc archive/logs/source=apache/*
+  alarms/   $(find alarms -name '*.ndjson' | wc -l | tr -d ' ') files of plain NDJSON
+  lake/     $(find lake -name '*.parquet' | wc -l | tr -d ' ') Parquet files and a Delta log: SELECT count(*) FROM
+            read_parquet('lake/logs/*/*.parquet', hive_partitioning = true) in DuckDB
   demo.db   the database: the log, the sinks, their export log, the rollup
 
 Try next:

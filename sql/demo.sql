@@ -1,28 +1,31 @@
 -- A log, and sinks that read only what is new. sql/demo.sh runs this on demo.db in a folder that holds tidemark.so,
--- demo_tick.sql, logs.ndjson (one JSON object a line) and the empty folders archive and alarms.
+-- demo_tick.sql, logs.ndjson (one JSON object a line) and the empty folders archive, alarms and lake.
 .bail on
 .headers on
 .mode column
 .load ./tidemark
 
-.print == 1. A log in partitions, and three sinks
+.print == 1. A log in partitions, and four sinks
 CREATE VIRTUAL TABLE logs USING tidemark(
   source TEXT NOT NULL, ts TIMESTAMP_MS, level TEXT, component TEXT, body TEXT, attrs JSON,
   partition_by=source, segment_rows=4096);
 
--- Two write files: all of the log, compressed, and its warnings and errors as plain lines. A target is an absolute URL, here
--- made from the place of this database; since goes along so that the files can be held against the records at the end.
-INSERT INTO tidemark_sink(sink, dataset, target, format, columns, filter)
+-- Three write files: all of the log, compressed; its warnings and errors as plain lines; and all of it as Parquet, which
+-- is a Delta Lake table too. A target is an absolute URL, here made from the place of this database; since goes along so
+-- that the files can be held against the records at the end.
+INSERT INTO tidemark_sink(sink, dataset, target, format, columns, filter, options)
   WITH here(url) AS (
     SELECT 'file://' || replace(replace(rtrim(file, replace(file, '/', '')), '%', '%25'), ' ', '%20')
       FROM pragma_database_list WHERE name = 'main')
   SELECT 'archive', 'logs', url || 'archive', 'ndjson.zst',
-         '["since", "source", "ts", "level", "component", "body", "attrs"]', NULL FROM here
+         '["since", "source", "ts", "level", "component", "body", "attrs"]', NULL, NULL FROM here
   UNION ALL
   SELECT 'alarms', 'logs', url || 'alarms', 'ndjson',
-         '["since", "source", "ts", "level", "body"]', 'level IN (''warn'', ''error'')' FROM here;
+         '["since", "source", "ts", "level", "body"]', 'level IN (''warn'', ''error'')', NULL FROM here
+  UNION ALL
+  SELECT 'lake', 'logs', url || 'lake', 'parquet', NULL, NULL, '{"table": "delta"}' FROM here;
 
--- The third stays in the database: a count by hour and source.
+-- The fourth stays in the database: a count by hour and source.
 CREATE TABLE hourly(hour INTEGER, source TEXT, n INTEGER, PRIMARY KEY(hour, source));
 INSERT INTO tidemark_sink(sink, dataset) VALUES ('hourly', 'logs');
 SELECT sink, dataset, coalesce(format, 'plain SQL') AS format, coalesce(filter, '') AS filter FROM tidemark_sink;
@@ -74,10 +77,10 @@ SELECT d ->> '$.sealed.rows' AS sealed, d ->> '$.pruned.rows' AS pruned, d ->> '
 
 .print
 .print == 6. An idle tick writes nothing: checksums and sizes before and after
-.system cksum demo.db && cat $(find archive alarms -type f | sort) | cksum
+.system cksum demo.db && cat $(find archive alarms lake -type f | sort) | cksum
 .read demo_tick.sql
-.system cksum demo.db && cat $(find archive alarms -type f | sort) | cksum
-.print A thousand more of both file sinks at once:
+.system cksum demo.db && cat $(find archive alarms lake -type f | sort) | cksum
+.print A thousand more of the file sinks at once:
 .timer on
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
   SELECT count(tidemark_export()) AS ticks FROM n;
@@ -95,7 +98,7 @@ SELECT s.sink, sum(e.rows) AS exported, sum(e.skipped) AS filtered, count(e.obje
 
 .print
 .print == 8. The proof, from the files: each record left exactly once
-.system zstd -dqr --output-dir-mirror readback archive
+.system zstd -dqr --output-dir-mirror readback archive/logs
 -- A file is lines of JSON: with commas for the line ends and brackets around, it is one array.
 CREATE TEMP TABLE gone AS
   SELECT f.name, l.value AS line, l.value ->> 'since' AS since FROM fsdir('readback') f,
@@ -136,8 +139,15 @@ INSERT INTO proof VALUES
   ('hours counted wrong', (SELECT count(*) FROM (
     SELECT * FROM hourly EXCEPT
     SELECT (line ->> 'ts') / 3600000, line ->> 'source', count(*) FROM raw GROUP BY 1, 2)), 0);
+INSERT INTO proof SELECT 'rows in the lake', sum(rows), 28935 FROM tidemark_export_log WHERE sink = 'lake';
 SELECT what, found, expected, CASE WHEN found IS expected THEN 'ok' ELSE 'WRONG' END AS "" FROM proof;
 -- A failed CHECK ends the shell with an error.
 CREATE TEMP TABLE verdict(every_row_left_exactly_once CHECK (every_row_left_exactly_once));
 INSERT INTO verdict SELECT min(found IS expected) FROM proof;
 .system rm -r readback
+
+-- Each file is held against the export log: is it there, has it the logged size and rows that hash as logged?
+WITH verify(did) AS MATERIALIZED (
+  SELECT tidemark_verify('archive') UNION ALL SELECT tidemark_verify('alarms') UNION ALL SELECT tidemark_verify('lake'))
+SELECT did ->> 'sink' AS sink, did ->> 'objects' AS files, did ->> '$.counts.missing' AS missing,
+       did ->> '$.counts.damaged' AS damaged, iif(did ->> 'ok', 'ok', json('WRONG')) AS "" FROM verify;

@@ -1,7 +1,8 @@
--- One tick of the three sinks of demo.sql: each takes what is new since its last one.
+-- One tick of the four sinks of demo.sql: each takes what is new since its last one.
 -- MATERIALIZED: each is called once, however often its JSON is looked at.
 WITH tick(sink, did) AS MATERIALIZED (
-  SELECT 'archive', tidemark_export('archive') UNION ALL SELECT 'alarms', tidemark_export('alarms'))
+  SELECT 'archive', tidemark_export('archive') UNION ALL SELECT 'alarms', tidemark_export('alarms')
+  UNION ALL SELECT 'lake', tidemark_export('lake'))
 SELECT sink, did ->> 'batches' AS batches, did ->> 'rows' AS rows, did ->> 'skipped' AS "filtered out",
        did ->> 'bytes' AS bytes FROM tick;
 
