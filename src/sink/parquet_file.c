@@ -149,14 +149,15 @@ static void put_chunk(struct tide_parquet_file *file, size_t at, struct group *g
     tide_hash_update(&file->hash, digest, strlen(digest));
   file->at += (int64_t)chunk.dict_size;
   chunk.data_at = file->at;
-  put(file, leaf->packed.data, leaf->packed.len, out, err);
+  tide_parquet_leaf_put_pages(leaf, out, err);
+  file->at += (int64_t)leaf->packed_size;
   for (size_t i = 0; i < leaf->npages; i++)
     tide_hash_update(&file->hash, leaf->pages[i].digest, strlen(leaf->pages[i].digest));
   describe_chunk(file, at, &chunk, err);
   tide_parquet_totals_add(&file->totals[at], leaf->type, leaf->pages, leaf->npages);
   group->rows = (int64_t)leaf->chunk_rows;
   group->plain_size += (int64_t)leaf->plain_size;
-  group->packed_size += (int64_t)(chunk.dict_size + leaf->packed.len);
+  group->packed_size += (int64_t)(chunk.dict_size + leaf->packed_size);
   tide_parquet_leaf_reset(leaf);
 }
 

@@ -33,7 +33,7 @@ enum {
   TIDE_PARQUET_PAGE_ROWS = 20480,
   TIDE_PARQUET_PAGE_BYTES = 1 << 19, /* of entries before they are laid out */
   TIDE_PARQUET_GROUP_ROWS = 131072,
-  TIDE_PARQUET_GROUP_BYTES = 10 << 20 /* that a row group holds in memory, by content; pages before compression */
+  TIDE_PARQUET_GROUP_BYTES = 12 << 20 /* that a row group holds in memory, by content; pages before compression */
 };
 
 struct tide_parquet_key_value {

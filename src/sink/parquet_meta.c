@@ -128,7 +128,7 @@ void tide_parquet_put_column_meta(const struct tide_parquet_chunk *chunk, const 
   tide_thrift_i32(&thrift, META_CODEC, CODEC_ZSTD);
   tide_thrift_i64(&thrift, META_VALUES, (int64_t)leaf->chunk_entries);
   tide_thrift_i64(&thrift, META_PLAIN_SIZE, (int64_t)leaf->plain_size);
-  tide_thrift_i64(&thrift, META_PACKED_SIZE, (int64_t)(chunk->dict_size + leaf->packed.len));
+  tide_thrift_i64(&thrift, META_PACKED_SIZE, (int64_t)(chunk->dict_size + leaf->packed_size));
   tide_thrift_i64(&thrift, META_DATA_AT, chunk->data_at);
   if (chunk->dict_size > 0)
     tide_thrift_i64(&thrift, META_DICT_AT, chunk->dict_at);

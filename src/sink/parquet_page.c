@@ -24,11 +24,17 @@ void tide_parquet_leaf_init(struct tide_parquet_leaf *leaf, const struct tide_pa
                                      .max_rep = max_rep};
 }
 
+static void free_pages(struct tide_parquet_leaf *leaf) {
+  for (size_t i = 0; i < leaf->npages; i++)
+    tide_free(leaf->pages[i].bytes);
+  leaf->npages = 0;
+}
+
 void tide_parquet_leaf_clear(struct tide_parquet_leaf *leaf) {
   tide_buf_clear(&leaf->def);
   tide_buf_clear(&leaf->rep);
   tide_buf_clear(&leaf->bytes);
-  tide_buf_clear(&leaf->packed);
+  free_pages(leaf);
   tide_parquet_dict_clear(&leaf->dict);
   tide_free(leaf->numbers);
   tide_free(leaf->pages);
@@ -45,6 +51,7 @@ void tide_parquet_press_clear(struct tide_parquet_press *press) {
   tide_buf_clear(&press->body);
   tide_buf_clear(&press->header);
   tide_buf_clear(&press->frame);
+  tide_buf_clear(&press->page);
   tide_parquet_scratch_clear(&press->scratch);
   *press = (struct tide_parquet_press){0};
 }
@@ -76,7 +83,7 @@ size_t tide_parquet_leaf_waiting(const struct tide_parquet_leaf *leaf) {
 }
 
 size_t tide_parquet_leaf_weight(const struct tide_parquet_leaf *leaf) {
-  return tide_parquet_leaf_waiting(leaf) + leaf->plain_size + leaf->npages * sizeof *leaf->pages +
+  return tide_parquet_leaf_waiting(leaf) + leaf->plain_size + leaf->bare_size + leaf->npages * sizeof *leaf->pages +
          tide_parquet_dict_weight(&leaf->dict);
 }
 
@@ -228,18 +235,25 @@ void tide_parquet_leaf_end_page(struct tide_parquet_leaf *leaf, struct tide_parq
   tide_buf_reset(&press->body);
   put_levels(&leaf->rep, leaf->max_rep, press, &press->body, err);
   put_levels(&leaf->def, leaf->max_def, press, &press->body, err);
-  *page = (struct tide_parquet_page){.at = leaf->packed.len,
+  *page = (struct tide_parquet_page){.at = leaf->packed_size,
                                      .first_row = leaf->chunk_rows,
                                      .nulls = leaf->entries - leaf->values,
                                      .encoding = put_values(leaf, press, err),
                                      .bounds = bounds_of(leaf)};
   const struct raw_page raw = {TIDE_PARQUET_DATA_PAGE, page->encoding, leaf->entries, &press->body};
-  const size_t plain = put_page(&raw, press, &leaf->packed, page->digest, err);
+  tide_buf_reset(&press->page);
+  const size_t plain = put_page(&raw, press, &press->page, page->digest, err);
+  page->bytes = tide_err_is_set(err) ? NULL : tide_alloc(press->page.len, err);
   if (tide_err_is_set(err))
     return;
-  page->size = leaf->packed.len - page->at;
+  memcpy(page->bytes, press->page.data, press->page.len);
+  page->size = press->page.len;
+  leaf->packed_size += page->size;
   leaf->plain_size += plain;
-  leaf->dict_used = leaf->dict_used || page->encoding == TIDE_PARQUET_RLE_DICTIONARY;
+  if (page->encoding == TIDE_PARQUET_RLE_DICTIONARY)
+    leaf->dict_used = true;
+  else
+    leaf->bare_size += plain;
   leaf->npages++;
   forget_entries(leaf);
 }
@@ -263,14 +277,24 @@ size_t tide_parquet_leaf_put_dict(struct tide_parquet_leaf *leaf, struct tide_pa
   return out->len - start;
 }
 
+void tide_parquet_leaf_put_pages(struct tide_parquet_leaf *leaf, struct tide_buf *out, struct tide_err *err) {
+  for (size_t i = 0; i < leaf->npages; i++) {
+    struct tide_parquet_page *page = &leaf->pages[i];
+    tide_buf_put(out, page->bytes, page->size, err);
+    tide_free(page->bytes);
+    page->bytes = NULL;
+  }
+}
+
 void tide_parquet_leaf_reset(struct tide_parquet_leaf *leaf) {
   forget_entries(leaf);
   tide_parquet_dict_reset(&leaf->dict);
-  tide_buf_clear(&leaf->packed); /* the row group's bytes are somewhere else now, and are many */
+  free_pages(leaf);
   leaf->dict_refused = false;
-  leaf->npages = 0;
+  leaf->packed_size = 0;
   leaf->chunk_entries = 0;
   leaf->chunk_rows = 0;
   leaf->plain_size = 0;
+  leaf->bare_size = 0;
   leaf->dict_used = false;
 }

@@ -17,10 +17,11 @@
 #include "sink/parquet_values.h"
 
 struct tide_parquet_page {
-  size_t at;        /* of its header, in leaf->packed */
-  size_t size;      /* header and frame */
-  size_t first_row; /* within the chunk */
-  size_t nulls;     /* entries without a value */
+  unsigned char *bytes; /* header and frame; owned by the leaf, NULL once they are in the file */
+  size_t at;            /* of them, behind the chunk's first data page */
+  size_t size;          /* header and frame */
+  size_t first_row;     /* within the chunk */
+  size_t nulls;         /* entries without a value */
   enum tide_parquet_encoding encoding;
   struct tide_parquet_bounds bounds;
   char digest[TIDE_HASH_DIGITS_SIZE];
@@ -45,14 +46,15 @@ struct tide_parquet_leaf {
   /* the chunk so far */
   struct tide_parquet_dict dict;
   bool dict_refused; /* in this chunk: its pages are from now on without */
-  struct tide_buf packed;
   struct tide_parquet_page *pages;
   size_t npages;
   size_t pages_cap;
   size_t chunk_entries;
   size_t chunk_rows;
-  size_t plain_size; /* of the pages before compression, with their headers */
-  bool dict_used;    /* by one of its pages */
+  size_t packed_size; /* of the data pages, header and frame */
+  size_t plain_size;  /* of the pages before compression, with their headers */
+  size_t bare_size;   /* of those without the dictionary */
+  bool dict_used;     /* by one of its pages */
 };
 
 /* What all leaves of a file share while pages are made. */
@@ -61,6 +63,7 @@ struct tide_parquet_press {
   struct tide_buf body;
   struct tide_buf header;
   struct tide_buf frame;
+  struct tide_buf page; /* header and frame */
   struct tide_parquet_scratch scratch;
 };
 
@@ -110,7 +113,9 @@ static inline void tide_parquet_put_appended(struct tide_parquet_leaf *leaf, uns
 
 /* ---- pages and the chunk ---- */
 
-/* Bytes that wait as entries, and all that the chunk holds in memory, by its content alone. */
+/* Bytes that wait as entries, and what the chunk takes in memory, by its content alone: pages as if they did not shrink.
+ * Those without a dictionary count twice, for a row group that ends early costs them nothing, and the bytes that shrink
+ * least, which stand once here and once in the caller's buffer, are theirs. */
 size_t tide_parquet_leaf_waiting(const struct tide_parquet_leaf *leaf);
 size_t tide_parquet_leaf_weight(const struct tide_parquet_leaf *leaf);
 
@@ -122,7 +127,10 @@ void tide_parquet_leaf_end_page(struct tide_parquet_leaf *leaf, struct tide_parq
 size_t tide_parquet_leaf_put_dict(struct tide_parquet_leaf *leaf, struct tide_parquet_press *press,
                                   struct tide_buf *out, char ret_digest[TIDE_HASH_DIGITS_SIZE], struct tide_err *err);
 
-/* Forgets the chunk; memory is kept. */
+/* Appends the data pages, each of which is given up when it is there. */
+void tide_parquet_leaf_put_pages(struct tide_parquet_leaf *leaf, struct tide_buf *out, struct tide_err *err);
+
+/* Forgets the chunk; what one value needed alone is freed. */
 void tide_parquet_leaf_reset(struct tide_parquet_leaf *leaf);
 
 /* ---- the digest of a page ---- */

@@ -17,6 +17,7 @@ here = os.getcwd()
 
 
 def duckdb(*statements):
+    """The results of each."""
     return node("duckdb.mjs", json.dumps(statements))
 
 
@@ -277,6 +278,9 @@ INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES('s', 'd', 'file:
 INSERT INTO d VALUES (1, 'x'), (2, 'x');
 SELECT tidemark_export('s');""")
     [path] = exported("described", "d")
+    checks.equal("a partition is found by its folder and in the file",
+                 duckdb(*(f"""SELECT p, sum(a)::BIGINT FROM read_parquet('{here}/described/**/*.parquet', hive_partitioning={hive})
+                   WHERE p = 'x' GROUP BY p""" for hive in ("true", "false"))), [[["x", "3"]]] * 2)
     pairs = dict(duckdb(f"SELECT key::VARCHAR, value::VARCHAR FROM parquet_kv_metadata('{path}')")[0])
     log_id = pairs.pop("tidemark.log_id", "")
     checks.equal("the file says what it holds", pairs,

@@ -248,7 +248,7 @@ START_TEST(large_values_end_row_groups_too) {
     tide_buf_reset(&object.bytes);
     tide_batch_reset(&batch);
   }
-  ck_assert_int_lt(sqlite3_memory_highwater(0) - before, 48 << 20);
+  ck_assert_int_lt(sqlite3_memory_highwater(0) - before, 24 << 20);
   tide_buf_clear(&object.bytes);
   tide_encoder_destroy(encoder);
   tide_batch_clear(&batch);
