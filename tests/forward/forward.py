@@ -13,6 +13,7 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import signal
 import sqlite3
 import subprocess
@@ -377,6 +378,49 @@ class Crashes(Case):
             self.kill(self.start_tick("after" if place % 3 == 0 else "before"))
         self.tick()
         self.assert_exact()
+
+
+class Chance(Case):
+    """Many ticks with whatever may happen to them, by chance."""
+
+    def make_step(self, chance):
+        return chance.choice([{}, {}, {}, {"drop": "before"}, {"drop": "after"}, {"status": 500}, {"status": 404},
+                              {"status": 429, "headers": {"Retry-After": "60"}}, {"status": 401}, {"status": 207},
+                              {"status": 302, "headers": {"Location": self.receiver.url}}])
+
+    def meddle(self, chance):
+        """One tick, or two at once, or one that is killed."""
+        self.sql("UPDATE tidemark_sink SET max_rows = %d, state = 'active'" % chance.randint(1, 20))
+        self.receiver.max_rows = chance.choice([None, 1, 3])
+        self.receiver.poison_status = chance.choice([400, 422, 207])
+        self.receiver.script.clear()
+        self.receiver.script.extend(self.make_step(chance) for _ in range(chance.randint(0, 3)))
+        what = chance.randrange(3)
+        if what == 0:
+            self.tick()
+        elif what == 1:
+            for process in [self.start(self.TICK) for _ in range(2)]:
+                process.communicate(timeout=LONG_S)
+        else:
+            self.receiver.script.clear()
+            self.write_many(1)
+            where = chance.choice(["before", "after"])
+            self.kill(self.start_tick(where, drop=chance.choice([None, where])))
+
+    def test_by_chance(self):
+        rounds, seeds = (40, range(20)) if "TIDE_TEST_LONG" in os.environ else (8, [int(os.environ.get("TIDE_SEED", 1))])
+        for seed in seeds:
+            with self.subTest(seed=seed):
+                chance = random.Random(seed)
+                self.receiver.poison = "bad"
+                for _ in range(rounds):
+                    self.write(*["bad" if chance.random() < 0.05 else "w" for _ in range(chance.randint(1, 12))])
+                    self.meddle(chance)
+                self.receiver.script.clear()
+                self.receiver.max_rows = None
+                self.sql("UPDATE tidemark_sink SET state = 'active'")
+                self.tick()
+                self.assert_exact(dead=[row for row in self.written if row[1] == "bad"])
 
 
 class Company(Case):

@@ -23,6 +23,7 @@
 enum http_deed {
   HTTP_ANSWER,       /* reads a request and answers */
   HTTP_ANSWER_CLOSE, /* and closes */
+  HTTP_ANSWER_HEAD,  /* reads the headers, answers, and closes without having read the body */
   HTTP_DROP_BEFORE,  /* closes without having read */
   HTTP_DROP_AFTER,   /* reads a request and closes */
   HTTP_STALL         /* reads a request and holds still until the other side closes */
@@ -52,8 +53,8 @@ static inline size_t http_body_size(const char *headers) {
   return at != NULL ? strtoul(at + strlen("\r\nContent-Length:"), NULL, 10) : 0;
 }
 
-/* Reads one request, with names of headers as curl writes them, to its end; false when the other side closed before it began. */
-static inline bool http_read_request(int fd, struct http_request *request) {
+/* Reads one request to the end of its headers (to_end false) or of its body, with names of headers as curl writes them, to its end; false when the other side closed before it began. */
+static inline bool http_read_request(int fd, bool to_end, struct http_request *request) {
   char bytes[4096];
   size_t whole = 0; /* 0 while the headers have not ended */
   memset(request, 0, sizeof *request);
@@ -67,6 +68,8 @@ static inline bool http_read_request(int fd, struct http_request *request) {
     const char *end = strstr(request->text, "\r\n\r\n");
     if (whole == 0 && end != NULL)
       whole = (size_t)(end - request->text) + 4 + http_body_size(request->text);
+    if (end != NULL && !to_end)
+      return true;
     if (whole != 0 && request->size < whole && strstr(request->text, "\r\nExpect: 100-continue") != NULL &&
         request->size == (size_t)(end - request->text) + 4)
       (void)!write(fd, "HTTP/1.1 100 Continue\r\n\r\n", 25);
@@ -79,10 +82,10 @@ static inline bool http_take_step(struct http_server *server, int fd) {
   const struct http_step *step = &server->steps[server->taken];
   struct http_request *request = &server->requests[server->taken];
   char byte;
-  if (step->deed != HTTP_DROP_BEFORE && !http_read_request(fd, request))
+  if (step->deed != HTTP_DROP_BEFORE && !http_read_request(fd, step->deed != HTTP_ANSWER_HEAD, request))
     return false;
   server->taken++;
-  if (step->deed == HTTP_ANSWER || step->deed == HTTP_ANSWER_CLOSE)
+  if (step->answer != NULL)
     (void)!send(fd, step->answer, strlen(step->answer), MSG_NOSIGNAL);
   while (step->deed == HTTP_STALL && read(fd, &byte, 1) > 0)
     continue;

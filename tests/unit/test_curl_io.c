@@ -213,6 +213,32 @@ START_TEST(failures_name_the_origin_and_what_went_wrong) {
 }
 END_TEST
 
+START_TEST(a_large_body_is_not_sent_to_who_does_not_want_it) {
+  struct http_server server;
+  struct asked asked;
+  struct tide_curl_request request = post;
+  request.body_size = 4 << 20;
+  char *body = calloc(1, request.body_size);
+  request.body = body;
+  const struct http_step steps[] = {{HTTP_ANSWER_HEAD, "HTTP/1.1 413 Less\r\nContent-Length: 4\r\n\r\nless"},
+                                    {HTTP_ANSWER, ok}};
+  http_server_start(&server, steps, 2);
+  ask(server.url, request, &asked);
+  assert_ok(asked.err);
+  ck_assert_int_eq(asked.answer.status, 413);
+  ck_assert_str_eq((const char *)asked.answer.body.data, "less");
+  ck_assert_uint_lt(server.requests[0].size, 1000);
+  tide_curl_answer_clear(&asked.answer);
+  ask(server.url, request, &asked);
+  assert_ok(asked.err);
+  ck_assert_int_eq(asked.answer.status, 200);
+  ck_assert_uint_gt(server.requests[1].size, request.body_size);
+  tide_curl_answer_clear(&asked.answer);
+  http_server_stop(&server);
+  free(body);
+}
+END_TEST
+
 static bool end_third(void *context, struct tide_err *err) {
   if (++*(int *)context < 3)
     return false;
@@ -321,6 +347,7 @@ int main(void) {
                                 a_body_goes_where_the_caller_wants_when_it_is_a_success,
                                 answers_are_kept_within_bounds,
                                 failures_name_the_origin_and_what_went_wrong,
+                                a_large_body_is_not_sent_to_who_does_not_want_it,
                                 a_wait_ends_when_the_user_wants,
                                 a_kept_connection_that_was_closed_is_made_anew,
                                 the_hosts_signals_stay_as_they_are,
