@@ -73,6 +73,18 @@ START_TEST(a_request_is_what_was_asked_for_and_nothing_else) {
 }
 END_TEST
 
+START_TEST(a_body_without_a_type_is_given_none) {
+  struct http_server server;
+  struct asked asked;
+  http_server_start(&server, (struct http_step[]){{HTTP_ANSWER, ok}}, 1);
+  ask(server.url, post, &asked);
+  assert_ok(asked.err);
+  tide_curl_answer_clear(&asked.answer);
+  http_server_stop(&server);
+  ck_assert_ptr_null(strstr(server.requests[0].text, "Content-Type"));
+}
+END_TEST
+
 START_TEST(an_answer_has_status_headers_and_body) {
   struct http_server server;
   struct asked asked;
@@ -342,6 +354,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {a_request_is_what_was_asked_for_and_nothing_else,
+                                a_body_without_a_type_is_given_none,
                                 an_answer_has_status_headers_and_body,
                                 statuses_and_redirects_are_answers,
                                 a_body_goes_where_the_caller_wants_when_it_is_a_success,

@@ -189,6 +189,9 @@ START_TEST(a_207_that_does_not_say_is_an_error) {
   struct tide_curl_answer cut = make(207, NULL, NULL, "{\"refused\":[]}");
   cut.is_cut = true;
   ck_assert_int_eq(judge(cut, &answer, &err), -1);
+  struct tide_curl_answer with_nul = make(207, NULL, NULL, "{\"refused\":[]} ");
+  with_nul.body.data[with_nul.body.len - 1] = '\0';
+  ck_assert_int_eq(judge(with_nul, &answer, &err), -1);
 }
 END_TEST
 

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "sink/target_http.h"
 
 #include <string.h>
@@ -306,6 +307,45 @@ END_TEST
 
 /* ---- memory ---- */
 
+/* Blocks that were given back with a secret in them: as the variable holds it, or as Basic sends it. */
+static struct {
+  sqlite3_mem_methods real;
+  int blocks;
+} leaked;
+
+static void look_at(void *block) {
+  const size_t size = block != NULL ? (size_t)leaked.real.xSize(block) : 0;
+  leaked.blocks += block != NULL && (memmem(block, size, "open sesame", 11) != NULL ||
+                                     memmem(block, size, "b3BlbiBzZXNhbW", 14) != NULL);
+}
+
+static void looking_free(void *block) {
+  look_at(block);
+  leaked.real.xFree(block);
+}
+
+static void *looking_realloc(void *block, int size) {
+  look_at(block);
+  return leaked.real.xRealloc(block, size);
+}
+
+START_TEST(no_memory_is_given_back_with_a_secret) {
+  sqlite3_shutdown();
+  ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_GETMALLOC, &leaked.real), SQLITE_OK);
+  sqlite3_mem_methods looking = leaked.real;
+  looking.xFree = looking_free;
+  looking.xRealloc = looking_realloc;
+  ck_assert_int_eq(sqlite3_config(SQLITE_CONFIG_MALLOC, &looking), SQLITE_OK);
+  setenv("TIDE_B", "open sesame", 1);
+  expect_header("{\"header\":\"X-Api-Key\",\"header_env\":\"TIDE_B\"}", "\r\nX-Api-Key: open sesame\r\n");
+  expect_header("{\"token_env\":\"TIDE_B\"}", "\r\nAuthorization: Bearer open sesame\r\n");
+  /* A user's name of six bytes with its colon, so that the secret's base64 stands by itself. */
+  expect_header("{\"user\":\"Alad2\",\"password_env\":\"TIDE_B\"}",
+                "\r\nAuthorization: Basic QWxhZDI6b3BlbiBzZXNhbWU=\r\n");
+  ck_assert_int_eq(leaked.blocks, 0);
+}
+END_TEST
+
 static void put_once(const char *url, struct tide_err *err) {
   static const char json[] =
       "{\"user\":\"u\",\"password_env\":\"TIDE_A\",\"header\":\"X-K\",\"header_env\":\"TIDE_A\"}";
@@ -356,6 +396,7 @@ int main(void) {
                                 one_place_has_one_text_and_no_query,
                                 secrets_need_not_be_there_to_register,
                                 options_that_cannot_be_are_refused,
+                                no_memory_is_given_back_with_a_secret,
                                 every_allocation_may_fail,
                                 NULL};
   return unit_main("target_http", tests);
