@@ -79,7 +79,7 @@ int tide_dead_rows_collect(struct tide_dead_rows *ret_rows, struct tide_runner *
   while (!tide_err_is_set(err) && tide_rows_next(&collecting.rows, &slice, err))
     collect_slice(&collecting, &slice, err);
   if (ret_rows->count < nrefused)
-    tide_err_set(err, SQLITE_ERROR, "the receiver refused row %lld of batch %lld, which has %lld",
+    tide_err_set(err, SQLITE_IOERR, "the receiver refused row %lld of batch %lld, which has %lld",
                  (long long)refused[ret_rows->count].row + 1, (long long)batch->batch, (long long)collecting.kept);
   tide_rows_clear(&collecting.rows);
   tide_sink_config_clear(&collecting.config);

@@ -12,7 +12,7 @@ struct tide_dead_rows {
 };
 
 /* Encodes those rows of an open batch anew, each by itself: refused[].row counts the rows that its filter lets through.
- * SQLITE_ERROR when there is no such row. */
+ * SQLITE_IOERR when there is no such row: what the receiver has is not known then. */
 int tide_dead_rows_collect(struct tide_dead_rows *ret_rows, struct tide_runner *runner,
                            const struct tide_batch_row *batch, const struct tide_refused_row *refused, size_t nrefused,
                            struct tide_err *err);

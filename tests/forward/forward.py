@@ -202,6 +202,10 @@ class Answers(Case):
                    '@ answered 207 without saying which lines it refused: expected {"refused":[{"line":1,"reason":"..."}]},'
                    " with at most 10000")
 
+    def test_207_about_a_line_that_was_not_sent(self):
+        self.meets({"status": 207, "body": '{"refused":[{"line":4,"reason":"bad"}]}'},
+                   "the receiver refused row 4 of batch 1, which has 3")
+
     def test_redirect(self):
         other = Receiver().start()
         self.addCleanup(other.stop)
