@@ -153,13 +153,24 @@ struct sweeping {
   void *context;
 };
 
+/* Whether it is still somebody's: of another sink, too, whose prefix is longer than ours, and its names shorter. */
+static bool is_somebodys(const struct sweeping *sweeping, const char *name) {
+  while (!sweeping->is_open(sweeping->context, name, -1)) {
+    name = strchr(name, '/');
+    if (name == NULL)
+      return false;
+    name++;
+  }
+  return true;
+}
+
 static bool on_upload(void *context, const char *key, const char *id, struct tide_err *err) {
   const struct sweeping *sweeping = context;
   const size_t prefix_size = strlen(sweeping->s3->s3.place.prefix);
   const char *name = strlen(key) > prefix_size ? key + prefix_size : "";
   const char *slash = strrchr(name, '/');
   const char *last = slash != NULL ? slash + 1 : name;
-  if (strstr(last, sweeping->log_id) != NULL && is_name(name) && !sweeping->is_open(sweeping->context, name, -1))
+  if (strstr(last, sweeping->log_id) != NULL && is_name(name) && !is_somebodys(sweeping, name))
     tide_s3_upload_drop(&sweeping->s3->s3, key, id, err);
   return true;
 }
