@@ -106,6 +106,9 @@ def a_sweep_takes_what_is_of_the_log_and_nobody_s(world):
         world.tool("put", name, str(PART + 1), "die", status=-signal.SIGKILL)
     world.tool("sweep", "aaaa", "swept", "swept/3-4.aaaa.bin", environment={"TIDE_S3_PAGE": "2"})
     assert world.client.uploads() == ["lake/beside/7-8.aaaa.bin", "lake/swept/3-4.aaaa.bin", "lake/swept/5-6.bbbb.bin"]
+    # Another sink, whose prefix ours begins with, leaves what is open here.
+    world.tool("sweep", "aaaa", "", "swept/3-4.aaaa.bin", url="s3://tide-marks")
+    assert world.client.uploads() == ["lake/swept/3-4.aaaa.bin", "lake/swept/5-6.bbbb.bin"]
     for log in ("aaaa", "bbbb"):
         world.tool("sweep", log, "")
     assert world.client.uploads() == []
@@ -245,6 +248,20 @@ def other_rows_under_the_object_s_name_stay(world):
     assert world.client.get("rows/" + name) == b'{"body":"else"}\n'
 
 
+def what_was_delivered_is_verified(world):
+    make_sink(world, "verify.db", "s3://tide-marks/verify", world.endpoint)
+    export(world, "verify.db")
+    found = json.loads(world.sql("verify.db", "SELECT tidemark_verify('lake');"))
+    assert found["ok"] and found["objects"] == 3, found
+    keys = bodies_in(world, "verify/")[1]
+    content = world.client.get(keys[0])
+    world.client.put(keys[0], content.replace(b"A", b"B", 1))
+    world.client.delete(keys[1])
+    found = json.loads(world.sql("verify.db", "SELECT tidemark_verify('lake');"))
+    assert not found["ok"] and [each["object"] for each in found["damaged"]] == [keys[0][len("verify/"):]], found
+    assert found["missing"] == [keys[1][len("verify/"):]], found
+
+
 def no_secret_is_in_the_database(world):
     make_sink(world, "secret.db", "s3://tide-marks/secret", world.endpoint)
     environment, world.environment = world.environment, dict(world.environment, AWS_SECRET_ACCESS_KEY="hush-hush-hush")
@@ -255,13 +272,27 @@ def no_secret_is_in_the_database(world):
     assert b"hush-hush" not in content and swift.KEY.encode() not in content and b"Signature=" not in content
 
 
-TESTS = [an_object_is_put_once, another_object_of_that_name_stays, an_object_of_several_parts_is_one,
-         one_killed_between_parts_leaves_nothing_once_it_is_tried_again, a_longer_name_s_upload_is_left_alone_by_a_retry,
-         a_sweep_takes_what_is_of_the_log_and_nobody_s, the_bucket_may_be_in_the_host_s_name,
-         names_with_percent_signs_are_what_they_are, a_session_token_is_signed_too, a_listing_goes_over_its_pages,
-         a_small_object_is_replaced, what_is_not_there_is_said_so, a_wrong_secret_is_said_so_and_not_shown,
-         another_region_is_named, an_export_arrives_whole_and_once,
-         an_export_killed_on_its_way_is_taken_up, other_rows_under_the_object_s_name_stay, no_secret_is_in_the_database]
+TESTS = [
+    an_object_is_put_once,
+    another_object_of_that_name_stays,
+    an_object_of_several_parts_is_one,
+    one_killed_between_parts_leaves_nothing_once_it_is_tried_again,
+    a_longer_name_s_upload_is_left_alone_by_a_retry,
+    a_sweep_takes_what_is_of_the_log_and_nobody_s,
+    the_bucket_may_be_in_the_host_s_name,
+    names_with_percent_signs_are_what_they_are,
+    a_session_token_is_signed_too,
+    a_listing_goes_over_its_pages,
+    a_small_object_is_replaced,
+    what_is_not_there_is_said_so,
+    a_wrong_secret_is_said_so_and_not_shown,
+    another_region_is_named,
+    an_export_arrives_whole_and_once,
+    an_export_killed_on_its_way_is_taken_up,
+    other_rows_under_the_object_s_name_stay,
+    what_was_delivered_is_verified,
+    no_secret_is_in_the_database,
+]
 
 
 def said(test, world):

@@ -62,6 +62,10 @@ class Client:
         status, content = self.send("PUT", key, body=body)
         assert status == 200, content
 
+    def delete(self, key):
+        status, content = self.send("DELETE", key)
+        assert status == 204, content
+
     def found(self, query, tag):
         status, content = self.send("GET", query=query)
         assert status == 200, content

@@ -91,16 +91,18 @@ def free_ports(count):
 
 
 class Swift:
-    def __init__(self):
-        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidemark.swift."))
-        self.processes = []
+    """with Swift() as server: ... server.port"""
 
     def __enter__(self):
-        try:
-            self.start()
-        except BaseException:
-            self.__exit__()
-            raise
+        for last in (False, True):
+            try:
+                self.start()
+                break
+            except BaseException as error:
+                self.__exit__()
+                if last or not isinstance(error, RuntimeError):
+                    raise
+                print(f"{error}; trying once more, for a port may have been taken meanwhile", flush=True)
         return self
 
     def __exit__(self, *_):
@@ -110,6 +112,8 @@ class Swift:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def start(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="tidemark.swift."))
+        self.processes = []
         ports = free_ports(len(SERVERS) + 1)
         values = {"folder": self.folder, "user": "root" if os.getuid() == 0 else os.environ.get("USER", "nobody"),
                   "region": REGION, "domain": DOMAIN, "secret": SECRET}
@@ -135,12 +139,12 @@ class Swift:
 
     def launch(self, name):
         log = open(self.folder / f"{name}.log", "wb")
-        self.processes.append(subprocess.Popen([f"swift-{name}-server", self.folder / f"{name}.conf"],
+        self.processes.append(subprocess.Popen([f"swift-{name}-server", self.folder / f"{name}.conf", "-v"],
                                                stdin=subprocess.DEVNULL, stdout=log, stderr=log))
         log.close()
 
     def wait_for(self, port):
-        end = time.monotonic() + 60
+        end = time.monotonic() + 180  # a second where nothing else runs
         while time.monotonic() < end:
             if any(process.poll() is not None for process in self.processes):
                 break
@@ -148,5 +152,6 @@ class Swift:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     return
             time.sleep(0.05)
+        ends = [process.poll() for process in self.processes]
         logs = "\n".join(path.read_text(errors="replace") for path in self.folder.glob("*.log"))
-        raise RuntimeError(f"Swift does not start: {logs}")
+        raise RuntimeError(f"Swift does not start, {ends}: {logs}")
