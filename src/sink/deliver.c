@@ -279,6 +279,13 @@ static enum next settle(struct tide_deliveries *deliveries, struct tide_batch_ro
   return FAILED;
 }
 
+/* Whether the sink's present target, which new batches go to, was told of the tick: an open batch may have another. */
+static bool was_told(const struct tide_deliveries *deliveries) {
+  const struct tide_outlet *outlet = &deliveries->outlet;
+  return outlet->log_id != NULL && deliveries->sink->folder != NULL &&
+         strcmp(outlet->place, deliveries->sink->folder) == 0;
+}
+
 bool tide_deliver(struct tide_deliveries *deliveries, struct tide_batch_row *row, unsigned how, int64_t upto,
                   struct tide_err *err) {
   enum next next = AGAIN;
@@ -304,6 +311,6 @@ bool tide_deliver(struct tide_deliveries *deliveries, struct tide_batch_row *row
     else
       fail(deliveries, row, &failure, err);
   }
-  deliveries->runner->told = deliveries->outlet.log_id != NULL;
+  deliveries->runner->told = was_told(deliveries);
   return next == DONE;
 }
