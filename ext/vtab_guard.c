@@ -6,6 +6,7 @@
 #include "base/stmt.h"
 #include "glue.h"
 #include "model/duration.h"
+#include "model/partition.h"
 #include "sink/registry.h"
 #include "store/sink_row.h"
 #include "store/sinks.h"
@@ -25,6 +26,8 @@ enum {
   GUARD_MAX_DELAY,
   GUARD_END
 };
+
+enum { NAME_MAX_ENCODED = 200 };
 
 struct guard_vtab {
   sqlite3_vtab base;
@@ -147,15 +150,41 @@ static void check_folder(const struct guard_vtab *vtab, sqlite3_value **argv, co
   tide_free(user);
 }
 
+/* Who reads a text up to its first NUL would take it for another. */
+static void check_texts(sqlite3_value **argv, struct tide_err *err) {
+  static const char *const columns[GUARD_END] = {
+      [GUARD_SINK] = "sink",       [GUARD_DATASET] = "dataset", [GUARD_TARGET] = "target",  [GUARD_FORMAT] = "format",
+      [GUARD_COLUMNS] = "columns", [GUARD_FILTER] = "filter",   [GUARD_OPTIONS] = "options"};
+  for (int i = GUARD_SINK; i <= GUARD_OPTIONS; i++) {
+    const char *text = (const char *)sqlite3_value_text(argument(argv, i));
+    if (text != NULL && strlen(text) != (size_t)sqlite3_value_bytes(argument(argv, i)))
+      tide_err_set(err, SQLITE_CONSTRAINT, "%s holds a NUL: expected a text without one", columns[i]);
+  }
+}
+
+/* Names outside are made of those of the sink and its dataset, with something beside. */
+static void check_name_size(const char *what, const char *name, struct tide_err *err) {
+  struct tide_buf encoded = {0};
+  tide_partition_encode_name(name, strlen(name), &encoded, err);
+  if (encoded.len > NAME_MAX_ENCODED)
+    tide_err_set(
+        err, SQLITE_CONSTRAINT,
+        "the name of a %s that has a target takes %d bytes at the most where files are named after it, not %lld", what,
+        NAME_MAX_ENCODED, (long long)encoded.len);
+  tide_buf_clear(&encoded);
+}
+
 static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char **ret_folder, struct tide_err *err) {
   const char *text[GUARD_END] = {0};
   for (int i = GUARD_SINK; i <= GUARD_OPTIONS; i++)
     text[i] = (const char *)sqlite3_value_text(argument(argv, i));
   const struct tide_names names = {.schema = vtab->schema,
                                    .dataset = text[GUARD_DATASET] != NULL ? text[GUARD_DATASET] : ""};
-  /* who reads it up to there would take it for another sink */
-  if (text[GUARD_SINK] != NULL && strlen(text[GUARD_SINK]) != (size_t)sqlite3_value_bytes(argument(argv, GUARD_SINK)))
-    tide_err_set(err, SQLITE_CONSTRAINT, "the name of a sink has no NUL in it");
+  check_texts(argv, err);
+  if (text[GUARD_TARGET] != NULL && text[GUARD_SINK] != NULL) {
+    check_name_size("sink", text[GUARD_SINK], err);
+    check_name_size("dataset", names.dataset, err);
+  }
   sqlite3_stmt *stmt = tide_sink_datasets_prepare(vtab->conn->db, vtab->schema, names.dataset, err);
   const bool found = tide_stmt_row(stmt, err);
   if (!found)

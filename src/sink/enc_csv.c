@@ -11,7 +11,7 @@
  *   ANY                  as the type of its value, which a reader does not see: the text '5' and the integer are alike
  *
  * RFC 4180 says nothing of control characters other than \r and \n, NUL among them: they stay as they are. A row of
- * one column that is NULL is an empty line. "Counted" rows are in encoder->altered. ingested_at is a TIMESTAMP. */
+ * one column that is NULL is an empty line, which many readers pass over: counted. "Counted" rows are in encoder->altered. ingested_at is a TIMESTAMP. */
 #include <math.h>
 #include <string.h>
 

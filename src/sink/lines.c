@@ -57,6 +57,7 @@ static void put_row(struct lines *lines, const struct tide_batch *batch, size_t 
                     struct tide_err *err) {
   bool altered = lines->constant_altered;
   size_t literal = 0;
+  const size_t from = out->len;
   for (size_t i = 0; i < lines->nfields; i++) {
     const struct field *field = &lines->fields[i];
     const struct tide_val val = value_of(field, batch, row);
@@ -65,7 +66,7 @@ static void put_row(struct lines *lines, const struct tide_batch *batch, size_t 
     lines->style->put_value(out, field->type, lines->iso, &val, &altered, err);
   }
   tide_buf_put(out, lines->literals.data + literal, lines->literals.len - literal, err);
-  if (altered)
+  if (altered || out->len - from == strlen(lines->style->end)) /* readers pass over a line of nothing */
     lines->base.altered++;
 }
 

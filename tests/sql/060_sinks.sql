@@ -8,6 +8,8 @@ INSERT INTO tidemark_sink(sink, dataset) VALUES ('s', 'plain');
 INSERT INTO tidemark_sink(sink, dataset) VALUES (NULL, 'logs');
 INSERT INTO tidemark_sink(sink, dataset) VALUES ('', 'logs');
 INSERT INTO tidemark_sink(sink, dataset) VALUES ('s' || char(0) || 't', 'logs');
+INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('s', 'logs', 'file://@DIR@/archive', 'ndjson' || char(0) || 'x');
+INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES (printf('%.*c', 201, 's'), 'logs', 'file://@DIR@/archive', 'ndjson');
 INSERT INTO tidemark_sink(sink, dataset) VALUES ('s', NULL);
 INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('s', 'logs', 'file://@DIR@/archive', 'xml');
 INSERT INTO tidemark_sink(sink, dataset, target) VALUES ('s', 'logs', 'file://@DIR@/archive');

@@ -137,6 +137,27 @@ START_TEST(null_and_the_empty_text_differ) {
 }
 END_TEST
 
+/* Readers pass over an empty line. */
+START_TEST(null_alone_in_its_line_counts) {
+  const int list[] = {BODY};
+  struct tide_err err = {0};
+  struct tide_batch batch;
+  struct tide_buf out = {0};
+  init(&batch);
+  append(&batch, 1, BODY, tide_val_null());
+  append(&batch, 2, BODY, text(""));
+  struct tide_encoder *encoder = create(&tide_format_csv, list, 1, false);
+  encoder->methods->rows(encoder, &batch, 0, 2, NULL, &out, &err);
+  tide_buf_put_u8(&out, 0, &err);
+  assert_ok(err);
+  ck_assert_str_eq((const char *)out.data, "body\r\n\r\n\"\"\r\n");
+  ck_assert_uint_eq(encoder->altered, 1);
+  tide_encoder_destroy(encoder);
+  tide_buf_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 START_TEST(quotes_stand_only_where_they_must) {
   expect(BODY, text("plain text; with = 'signs'"), "plain text; with = 'signs'", 0);
   expect(BODY, text(" a "), " a ", 0);
@@ -280,6 +301,7 @@ int main(void) {
   const TTest *const tests[] = {a_header_and_rows_in_column_order,
                                 no_rows_are_no_bytes,
                                 null_and_the_empty_text_differ,
+                                null_alone_in_its_line_counts,
                                 quotes_stand_only_where_they_must,
                                 numbers_and_booleans,
                                 infinity_is_a_counted_word,
