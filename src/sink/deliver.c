@@ -223,22 +223,28 @@ static void bury(struct tide_deliveries *deliveries, const struct tide_batch_row
   keep(deliveries, row, said.msg, 0, err);
 }
 
-/* The receiver was told of a later tick. By another process of ours, or not by this database. */
+/* The target was told of a later tick. By another process of ours, or not by this database. A receiver that has a lower
+ * count than it was sent does not do as it should; that is no sign of another database. */
 static void settle_ahead(struct tide_deliveries *deliveries, const struct tide_batch_row *row, int64_t tick,
                          struct tide_err *err) {
   struct tide_sink_count count;
   struct tide_err said = {0};
+  const int64_t sent = deliveries->outlet.count.tick;
+  const bool forwards = tide_outlet_forwards(&deliveries->outlet);
   const struct tide_sink_place place = place_of(deliveries, row);
   tide_sink_count_read(deliveries->runner->conn->db, &place, &count, err);
-  const bool another = count.tick > deliveries->outlet.count.tick && count.tick >= tick;
-  if (another) {
-    tide_err_set(&said, SQLITE_BUSY, "%s was told of a later tick by another process meanwhile", place.place);
-  } else {
-    tide_outlet_refuse_ahead(&place, tick, &said);
-    set_state(deliveries, "diverged", err);
+  if (forwards && tick < sent)
+    tide_err_set(&said, SQLITE_IOERR, "the receiver refuses tick %lld of this sink, for it knows of tick %lld only",
+                 (long long)sent, (long long)tick);
+  else if (count.tick > sent && count.tick >= tick)
+    tide_err_set(&said, SQLITE_BUSY, "another process told the target of a later tick meanwhile");
+  if (tide_err_is_set(&said)) {
+    keep_all(deliveries, row, said.msg, -1, err);
+    return;
   }
-  deliveries->stopped = true;
-  keep(deliveries, row, said.msg, another ? tide_dataset_now_ms(deliveries->ds) + RETRY_FIRST_MS : 0, err);
+  tide_outlet_refuse_ahead(forwards ? "the receiver" : place.place, row->sink, tick, &said);
+  set_state(deliveries, "diverged", err);
+  keep(deliveries, row, said.msg, 0, err);
 }
 
 enum next { DONE, FAILED, AGAIN };

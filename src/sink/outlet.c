@@ -21,11 +21,11 @@ bool tide_outlet_forwards(const struct tide_outlet *outlet) {
   return outlet->target != NULL && outlet->target->methods->replace == NULL;
 }
 
-void tide_outlet_refuse_ahead(const struct tide_sink_place *place, int64_t tick, struct tide_err *err) {
+void tide_outlet_refuse_ahead(const char *what, const char *sink, int64_t tick, struct tide_err *err) {
   tide_err_set(err, SQLITE_CONSTRAINT,
                "%s was told of tick %lld of this sink, which this database knows nothing of: it was restored from a "
                "backup, or is in use twice. Nothing is sent until SELECT tidemark_fork('%s')",
-               place->place, (long long)tick, place->sink);
+               what, (long long)tick, sink);
 }
 
 static bool same_text(const char *a, const char *b) {

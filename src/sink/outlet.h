@@ -37,7 +37,8 @@ void tide_outlet_close(struct tide_outlet *outlet);
 /* Whether the open target is one that forwards. */
 bool tide_outlet_forwards(const struct tide_outlet *outlet);
 
-/* Says that the place was told of a tick that this database knows nothing of. */
-void tide_outlet_refuse_ahead(const struct tide_sink_place *place, int64_t tick, struct tide_err *err);
+/* Says that a target was told of a tick that this database knows nothing of. what: its place, or what stands for it where
+ * a URL may hold what is not to be told. */
+void tide_outlet_refuse_ahead(const char *what, const char *sink, int64_t tick, struct tide_err *err);
 
 #endif

@@ -116,7 +116,7 @@ static void begin(struct shipping *ship, struct tide_err *err) {
   };
   if (!tide_outlet_open(ship->outlet, &call, &ship->config, ship->frozen.options, &ship->shipment.answer.tick, err)) {
     ship->shipment.answer.verdict = TIDE_VERDICT_AHEAD;
-    tide_outlet_refuse_ahead(&call.place, ship->shipment.answer.tick, err);
+    tide_outlet_refuse_ahead(call.place.place, row->sink, ship->shipment.answer.tick, err);
   }
   const struct tide_object object = object_of(ship);
   if (!tide_err_is_set(err) && ship->outlet->target->methods->begin(ship->outlet->target, &object, err) == 0)

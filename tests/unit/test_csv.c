@@ -150,7 +150,7 @@ START_TEST(null_alone_in_its_line_counts) {
   encoder->methods->rows(encoder, &batch, 0, 2, NULL, &out, &err);
   tide_buf_put_u8(&out, 0, &err);
   assert_ok(err);
-  ck_assert_str_eq((const char *)out.data, "body\r\n\r\n\"\"\r\n");
+  ck_assert_str_eq((const char *)out.data, "\"body, \"\"x\"\"\"\r\n\r\n\"\"\r\n");
   ck_assert_uint_eq(encoder->altered, 1);
   tide_encoder_destroy(encoder);
   tide_buf_clear(&out);

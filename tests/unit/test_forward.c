@@ -305,7 +305,7 @@ START_TEST(a_receiver_that_is_ahead_stops_the_sink_until_a_fork) {
   receiver.ahead = 7;
   ck_assert_str_eq(
       tick("sinks[0].failures[0].error"),
-      "test://receiver was told of tick 7 of this sink, which this database knows nothing of: it was restored "
+      "the receiver was told of tick 7 of this sink, which this database knows nothing of: it was restored "
       "from a backup, or is in use twice. Nothing is sent until SELECT tidemark_fork('s')");
   strcpy(key, receiver.last_key);
   ck_assert_str_eq(db_text(db, "SELECT state FROM tidemark_sink"), "diverged");
@@ -339,6 +339,19 @@ START_TEST(ticks_are_counted_when_something_was_taken) {
   tick("rows");
   ck_assert_int_eq(receiver.last_tick, 2);
   ck_assert(receiver.last_token != token);
+  end();
+}
+END_TEST
+
+START_TEST(a_receiver_that_knows_less_is_no_divergence) {
+  begin();
+  append("web", 1, 1);
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_AHEAD;
+  receiver.ahead = 0;
+  ck_assert_str_eq(tick("sinks[0].failures[0].error"),
+                   "the receiver refuses tick 1 of this sink, for it knows of tick 0 only");
+  ck_assert_str_eq(db_text(db, "SELECT state FROM tidemark_sink"), "active");
   end();
 }
 END_TEST
@@ -424,6 +437,7 @@ int main(void) {
                                 who_is_not_let_in_blocks_the_sink,
                                 a_receiver_that_is_ahead_stops_the_sink_until_a_fork,
                                 ticks_are_counted_when_something_was_taken,
+                                a_receiver_that_knows_less_is_no_divergence,
                                 a_later_tick_of_another_process_is_no_divergence,
                                 dead_rows_are_sent_again_on_demand,
                                 a_forward_sink_is_not_driven_by_hand,
