@@ -145,7 +145,8 @@ static void check_folder(const struct guard_vtab *vtab, sqlite3_value **argv, co
   const char *dataset = (const char *)sqlite3_value_text(argument(argv, GUARD_DATASET));
   char *user = folder != NULL ? tide_sink_folder_user(vtab->conn->db, vtab->schema, sink, dataset, folder, err) : NULL;
   if (user != NULL)
-    tide_err_set(err, SQLITE_CONSTRAINT, "folder %s is used by sink %s of the same dataset: give each its own", folder,
+    tide_err_set(err, SQLITE_CONSTRAINT,
+                 "folder %s is, holds or lies in the folder of sink %s of the same dataset: give each its own", folder,
                  user);
   tide_free(user);
 }

@@ -274,8 +274,10 @@ static void say_failure(struct tide_curl *curl, CURLcode code) {
   long number = 0;
   curl_easy_getinfo(curl->easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
   curl_easy_getinfo(curl->easy, CURLINFO_OS_ERRNO, &number);
-  if (code == CURLE_OUT_OF_MEMORY)
-    tide_err_nomem(curl->err);
+  if (code ==
+      CURLE_OUT_OF_MEMORY) /* said of headers beyond libcurl's limits too, which is no reason to end all sinks */
+    tide_err_set(curl->err, SQLITE_IOERR, "%s gave more headers than are taken, or there was no memory for them",
+                 origin);
   else if (code == CURLE_OPERATION_TIMEDOUT && connected == 0)
     tide_err_set(curl->err, SQLITE_IOERR, "%s could not be connected to in time", origin);
   else if (code == CURLE_OPERATION_TIMEDOUT)

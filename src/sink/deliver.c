@@ -12,7 +12,6 @@
 enum {
   RETRY_FIRST_MS = 1000,
   RETRY_MAX_MS = 300000,
-  RETRY_ASKED_MAX_MS = 86400000,
   DEAD_IN_A_ROW_MAX = 10 /* rows set aside with none taken between them: it is not the rows */
 };
 
@@ -91,9 +90,9 @@ static void keep_all(struct tide_deliveries *deliveries, const struct tide_batch
   const struct tide_sink_place place = place_of(deliveries, row);
   deliveries->stopped = true;
   tide_sink_count_read(db, &place, &count, err);
-  const int64_t delay = asked_ms < 0                    ? retry_delay(count.attempts)
-                        : asked_ms < RETRY_ASKED_MAX_MS ? asked_ms
-                                                        : RETRY_ASKED_MAX_MS;
+  const int64_t delay = asked_ms < 0                       ? retry_delay(count.attempts)
+                        : asked_ms < TIDE_SINK_WAIT_MAX_MS ? asked_ms
+                                                           : TIDE_SINK_WAIT_MAX_MS;
   const int64_t retry_at = tide_dataset_now_ms(deliveries->ds) + delay;
   tide_sink_count_wait(db, &place, retry_at, err);
   keep(deliveries, row, message, retry_at, err);
@@ -110,16 +109,16 @@ static void set_state(struct tide_deliveries *deliveries, const char *state, str
   tide_durable_end(&txn, err);
 }
 
-/* Nobody knows what became of the batch. What concerns a receiver concerns all batches for it. */
-static void fail(struct tide_deliveries *deliveries, const struct tide_batch_row *row, const struct tide_err *failure,
-                 struct tide_err *err) {
+/* Nobody knows what became of the batch. What is the place's fault concerns all batches for it. */
+static void fail(struct tide_deliveries *deliveries, const struct tide_batch_row *row, bool may_have_arrived,
+                 const struct tide_err *failure, struct tide_err *err) {
   struct tide_err said = *failure;
-  if (said.rc == SQLITE_ERROR) /* of its configuration, which a later one of the sink does not change */
+  if (said.rc == SQLITE_ERROR && !may_have_arrived) /* of its configuration, which a later one does not change */
     sqlite3_snprintf((int)sizeof said.msg, said.msg,
                      "%s (the batch keeps the configuration it was claimed with: mend the sink, then DELETE FROM "
                      "tidemark_batch WHERE batch = %lld to have its rows claimed anew)",
                      failure->msg, (long long)row->batch);
-  if (tide_outlet_forwards(&deliveries->outlet) && (said.rc & 0xff) == SQLITE_IOERR)
+  if (tide_outlet_is_to_blame(&deliveries->outlet, &said))
     keep_all(deliveries, row, said.msg, -1, err);
   else
     keep(deliveries, row, said.msg, tide_dataset_now_ms(deliveries->ds) + retry_delay(row->attempts), err);
@@ -149,7 +148,8 @@ static void ack_within(struct tide_deliveries *deliveries, const struct tide_bat
   tide_exportlog_ack(runner->conn->db, runner->schema, row, &log, err);
   tide_dead_rows_insert(dead, runner, row, tide_dataset_now_ms(deliveries->ds), err);
   if (shipment->rows > 0 && !tide_err_is_set(err))
-    tide_sink_count_mark(runner->conn->db, &place, deliveries->outlet.count.tick, err);
+    tide_sink_count_mark(runner->conn->db, &place, deliveries->outlet.count.tick, deliveries->outlet.count.refused,
+                         err);
 }
 
 static void ack(struct tide_deliveries *deliveries, const struct tide_batch_row *row,
@@ -207,10 +207,13 @@ static void bury(struct tide_deliveries *deliveries, const struct tide_batch_row
                  const struct tide_shipment *shipment, bool catches_up, struct tide_err *err) {
   struct tide_err said = {0};
   char message[TIDE_ANSWER_MESSAGE_SIZE];
-  memcpy(message, shipment->answer.message, sizeof message);
+  const struct tide_answer *answer = &shipment->answer;
+  sqlite3_snprintf((int)sizeof message, message, "%s",
+                   answer->verdict == TIDE_VERDICT_PARTLY ? answer->refused[0].reason : answer->message);
   const struct tide_refused_row only = {.row = 0, .reason = message};
-  if (deliveries->dead_in_a_row < DEAD_IN_A_ROW_MAX) {
-    deliveries->dead_in_a_row++;
+  const struct tide_sink_place place = place_of(deliveries, row);
+  if (deliveries->outlet.count.refused < DEAD_IN_A_ROW_MAX) {
+    deliveries->outlet.count.refused++;
     set_aside(deliveries, row, shipment, &only, 1, catches_up, err);
     return;
   }
@@ -219,6 +222,8 @@ static void bury(struct tide_deliveries *deliveries, const struct tide_batch_row
       "%s: %d rows in a row were refused, so that it seems not to be the rows: when the receiver or the sink is "
       "mended, set the sink's state to active",
       message, DEAD_IN_A_ROW_MAX);
+  deliveries->outlet.count.refused = 0; /* for when the sink is active again */
+  tide_sink_count_mark(deliveries->runner->conn->db, &place, deliveries->outlet.count.tick, 0, err);
   set_state(deliveries, "blocked", err);
   keep(deliveries, row, said.msg, 0, err);
 }
@@ -230,7 +235,7 @@ static void settle_ahead(struct tide_deliveries *deliveries, const struct tide_b
   struct tide_sink_count count;
   struct tide_err said = {0};
   const int64_t sent = deliveries->outlet.count.tick;
-  const bool forwards = tide_outlet_forwards(&deliveries->outlet);
+  const bool forwards = deliveries->outlet.scheme->forwards;
   const struct tide_sink_place place = place_of(deliveries, row);
   tide_sink_count_read(deliveries->runner->conn->db, &place, &count, err);
   if (forwards && tick < sent)
@@ -249,6 +254,15 @@ static void settle_ahead(struct tide_deliveries *deliveries, const struct tide_b
 
 enum next { DONE, FAILED, AGAIN };
 
+/* Nothing of the batch was taken. */
+static enum next refuse(struct tide_deliveries *deliveries, struct tide_batch_row *row,
+                        const struct tide_shipment *shipment, bool catches_up, struct tide_err *err) {
+  if (shipment->rows > 1)
+    return halve(deliveries, row, &shipment->answer, err) ? AGAIN : FAILED;
+  bury(deliveries, row, shipment, catches_up, err);
+  return deliveries->stopped ? FAILED : DONE;
+}
+
 static enum next settle(struct tide_deliveries *deliveries, struct tide_batch_row *row,
                         const struct tide_shipment *shipment, bool catches_up, struct tide_err *err) {
   static const struct tide_dead_rows none = {0};
@@ -259,18 +273,18 @@ static enum next settle(struct tide_deliveries *deliveries, struct tide_batch_ro
     if (deliveries->most_rows > 0 && shipment->rows > 0)
       deliveries->most_rows *= 2;
     if (shipment->rows > 0)
-      deliveries->dead_in_a_row = 0;
+      deliveries->outlet.count.refused = 0;
     ack(deliveries, row, shipment, &none, catches_up, err);
     return DONE;
   case TIDE_VERDICT_PARTLY:
+    if ((int64_t)answer->nrefused == shipment->rows)
+      return refuse(deliveries, row, shipment, catches_up, err);
+    deliveries->outlet.count.refused = 0;
     set_aside(deliveries, row, shipment, answer->refused, answer->nrefused, catches_up, err);
     return DONE;
   case TIDE_VERDICT_TOO_LARGE:
   case TIDE_VERDICT_REFUSED:
-    if (shipment->rows > 1)
-      return halve(deliveries, row, answer, err) ? AGAIN : FAILED;
-    bury(deliveries, row, shipment, catches_up, err);
-    return deliveries->stopped ? FAILED : DONE;
+    return refuse(deliveries, row, shipment, catches_up, err);
   case TIDE_VERDICT_LATER:
     keep_all(deliveries, row, answer->message, answer->retry_after_ms, err);
     return FAILED;
@@ -302,6 +316,7 @@ bool tide_deliver(struct tide_deliveries *deliveries, struct tide_batch_row *row
     deliveries->runner->batches_left--;
     tide_ship(deliveries->runner, row, again, &deliveries->outlet, &shipment, &failure);
     const bool catches_up = (how & TIDE_DELIVER_CATCHES_UP) != 0 && row->until >= upto;
+    const bool arrived = shipment.may_have_arrived || row->attempts > 0 || again;
     const bool ahead = tide_err_is_set(&failure) && shipment.answer.verdict == TIDE_VERDICT_AHEAD;
     if (ahead || !tide_err_is_set(&failure)) {
       tide_err_clear(&failure);
@@ -315,7 +330,7 @@ bool tide_deliver(struct tide_deliveries *deliveries, struct tide_batch_row *row
     if (tide_deliveries_concerns_all(&failure))
       tide_err_set(err, failure.rc, "%s", failure.msg);
     else
-      fail(deliveries, row, &failure, err);
+      fail(deliveries, row, arrived, &failure, err);
   }
   deliveries->runner->told = was_told(deliveries);
   return next == DONE;

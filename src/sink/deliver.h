@@ -12,12 +12,11 @@ struct tide_deliveries {
   struct tide_dataset *ds;
   struct tide_tick *tick;
   struct tide_outlet outlet;
-  int64_t newest;        /* the dataset's at the start */
-  bool noted;            /* that the sink has all up to newest */
-  bool stopped;          /* its target takes nothing more in this tick */
-  int64_t most_rows;     /* of a batch that the target lately took or refused; 0: any */
-  int64_t dead_in_a_row; /* rows set aside since one was taken */
-  int64_t never_more;    /* rows of a batch than so, in this tick: half of one that was too large; 0: any */
+  int64_t newest;     /* the dataset's at the start */
+  bool noted;         /* that the sink has all up to newest */
+  bool stopped;       /* its target takes nothing more in this tick */
+  int64_t most_rows;  /* of a batch that the target lately took or refused; 0: any */
+  int64_t never_more; /* rows of a batch than so, in this tick: half of one that was too large; 0: any */
 };
 void tide_deliveries_clear(struct tide_deliveries *deliveries); /* but for runner, tick and sink */
 

@@ -17,8 +17,10 @@ void tide_outlet_close(struct tide_outlet *outlet) {
   *outlet = (struct tide_outlet){0};
 }
 
-bool tide_outlet_forwards(const struct tide_outlet *outlet) {
-  return outlet->target != NULL && outlet->target->methods->replace == NULL;
+bool tide_outlet_is_to_blame(const struct tide_outlet *outlet, const struct tide_err *failure) {
+  if (outlet->place == NULL)
+    return false;
+  return outlet->log_id == NULL || (outlet->scheme->remote && (failure->rc & 0xff) == SQLITE_IOERR);
 }
 
 void tide_outlet_refuse_ahead(const char *what, const char *sink, int64_t tick, struct tide_err *err) {
@@ -39,6 +41,7 @@ static void open_target(struct tide_outlet *outlet, const struct tide_patience *
   tide_outlet_close(outlet);
   outlet->url = tide_copy_string(config->url, err);
   outlet->place = tide_copy_string(config->place, err);
+  outlet->scheme = config->scheme;
   outlet->options = options != NULL ? tide_copy_string(options, err) : NULL;
   if (!tide_err_is_set(err))
     outlet->target = tide_sink_config_open(config, patience, err);
@@ -92,7 +95,12 @@ static bool is_open(void *context, const char *name, int64_t token) {
 
 static void sweep(struct tide_outlet *outlet, const struct tide_outlet_call *call, struct tide_err *err) {
   struct tide_outlet_call context = *call;
-  outlet->target->methods->sweep(outlet->target, call->log_id, "", is_open, &context, err);
+  struct tide_buf names = {0};
+  tide_partition_encode_name(call->dataset, strlen(call->dataset), &names, err);
+  tide_buf_put_u8(&names, 0, err);
+  if (!tide_err_is_set(err))
+    outlet->target->methods->sweep(outlet->target, call->log_id, (const char *)names.data, is_open, &context, err);
+  tide_buf_clear(&names);
 }
 
 static void refuse_place(const struct tide_outlet_call *call, enum tide_marker_verdict verdict, int64_t tick,

@@ -10,10 +10,11 @@
 /* All zero is closed. */
 struct tide_outlet {
   struct tide_target *target;
-  char *url;     /* what it was opened with */
-  char *options; /* likewise; NULL: none */
-  char *place;   /* of its config */
-  char *log_id;  /* which it was told of; NULL: none yet */
+  char *url;                        /* what it was opened with */
+  char *options;                    /* likewise; NULL: none */
+  char *place;                      /* of its config */
+  const struct tide_scheme *scheme; /* likewise */
+  char *log_id;                     /* which it was told of; NULL: none yet */
   struct tide_sink_count count;
 };
 
@@ -22,6 +23,7 @@ struct tide_outlet_call {
   sqlite3 *db;
   struct tide_sink_place place;
   const char *log_id;
+  const char *dataset; /* its name outside */
   int64_t batch;
   const struct tide_patience *patience;
 };
@@ -34,8 +36,9 @@ bool tide_outlet_open(struct tide_outlet *outlet, const struct tide_outlet_call 
                       const char *options, int64_t *ret_tick, struct tide_err *err);
 void tide_outlet_close(struct tide_outlet *outlet);
 
-/* Whether the open target is one that forwards. */
-bool tide_outlet_forwards(const struct tide_outlet *outlet);
+/* Whether a failure is the place's, and not of what was to go there: it could not be opened or told of the tick, or it is
+ * elsewhere and does not answer as it should. */
+bool tide_outlet_is_to_blame(const struct tide_outlet *outlet, const struct tide_err *failure);
 
 /* Says that a target was told of a tick that this database knows nothing of. what: its place, or what stands for it where
  * a URL may hold what is not to be told. */

@@ -5,6 +5,7 @@
 #include "sink/backlog.h"
 #include "sink/claim.h"
 #include "sink/json.h"
+#include "store/sink_count.h"
 
 struct peeking {
   struct tide_runner *runner;
@@ -51,7 +52,7 @@ static void end_batch(struct peeking *peeking, int64_t since, int64_t until, int
 static void put_open(struct peeking *peeking, const struct tide_batch_row *row, struct tide_err *err) {
   const int64_t now = tide_dataset_now_ms(peeking->ds);
   const int64_t not_before = row->not_before > peeking->not_before ? row->not_before : peeking->not_before;
-  const bool later = !peeking->runner->now && not_before > now;
+  const bool later = !peeking->runner->now && !tide_sink_is_due(not_before, now);
   const char *does = !tide_backlog_may_take(peeking->runner, row, now) ? "leave" : later ? "later" : "retry";
   if (!begin_batch(peeking, row->partition, does, err))
     return;
@@ -84,8 +85,8 @@ static void put_part(struct peeking *peeking, const struct tide_backlog_part *pa
       tide_claim_look(runner, sink, &peeking->config, peeking->ds, &reach, &view, err);
   const bool open = view.partition != NULL && tide_batch_is_open(runner->conn->db, runner->schema, sink->sink,
                                                                  sink->dataset, view.partition, err);
-  const bool waits =
-      outcome == TIDE_CLAIM_WAITS || (!runner->now && peeking->not_before > tide_dataset_now_ms(peeking->ds));
+  const bool waits = outcome == TIDE_CLAIM_WAITS ||
+                     (!runner->now && !tide_sink_is_due(peeking->not_before, tide_dataset_now_ms(peeking->ds)));
   if (view.partition != NULL && !open && begin_batch(peeking, view.partition, waits ? "wait" : "export", err)) {
     end_batch(peeking, view.since, view.until, view.rows, view.object, err);
     peeking->rows += waits ? 0 : view.rows;
@@ -103,7 +104,7 @@ static void put_sink(struct peeking *peeking, struct tide_err *err) {
   put_text(peeking->json, "state", sink->state, err);
   tide_buf_put_u8(peeking->json, ',', err);
   put_text(peeking->json, "target", sink->target, err);
-  if (peeking->not_before > tide_dataset_now_ms(peeking->ds))
+  if (!tide_sink_is_due(peeking->not_before, tide_dataset_now_ms(peeking->ds)))
     tide_buf_printf(peeking->json, err, ",\"retry_at\":%lld", (long long)peeking->not_before);
   tide_buf_put_string(peeking->json, ",\"batches\":[", err);
 }

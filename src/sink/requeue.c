@@ -18,14 +18,14 @@ struct requeuing {
   struct tide_requeue *result;
 };
 
-static char *make_key(const struct requeuing *requeuing, int64_t id, struct tide_err *err) {
+static char *make_key(const struct requeuing *requeuing, const struct tide_dead_row *row, struct tide_err *err) {
   struct tide_buf key = {0};
   const struct tide_sink *sink = requeuing->sink;
   tide_buf_printf(&key, err, "%s/", requeuing->log_id);
   tide_partition_encode_name(sink->sink, strlen(sink->sink), &key, err);
   tide_buf_put_u8(&key, '/', err);
   tide_partition_encode_name(sink->prefix, strlen(sink->prefix), &key, err);
-  tide_buf_printf(&key, err, "/dead/%lld", (long long)id);
+  tide_buf_printf(&key, err, "/dead/%lld-%lld", (long long)row->id, (long long)row->at);
   tide_buf_put_u8(&key, 0, err);
   if (tide_err_is_set(err))
     tide_buf_clear(&key);
@@ -49,10 +49,11 @@ static bool count_attempt(struct requeuing *requeuing, int64_t id, const struct 
 
 static void post(struct requeuing *requeuing, const struct tide_dead_row *row, const struct tide_sink_place *place,
                  struct tide_answer *ret_answer, struct tide_err *err) {
-  char *key = make_key(requeuing, row->id, err);
+  char *key = make_key(requeuing, row, err);
   const struct tide_outlet_call call = {.db = requeuing->runner->conn->db,
                                         .place = *place,
                                         .log_id = requeuing->log_id,
+                                        .dataset = requeuing->sink->prefix,
                                         .patience = requeuing->runner->patience};
   struct tide_outlet *outlet = &requeuing->outlet;
   if (!tide_err_is_set(err))
@@ -92,7 +93,7 @@ static bool settle(struct requeuing *requeuing, const struct tide_dead_row *row,
     tide_dead_delete(db, runner->schema, row->id, err);
   else if (!tide_err_is_set(err))
     tide_dead_refuse(db, runner->schema, row->id, reason, err);
-  tide_sink_count_mark(db, place, requeuing->outlet.count.tick, err);
+  tide_sink_count_mark(db, place, requeuing->outlet.count.tick, 0, err);
   tide_durable_end(&txn, err);
   if (taken)
     requeuing->result->delivered++;
@@ -137,6 +138,20 @@ static void send_all(struct requeuing *requeuing, struct tide_err *err) {
   }
 }
 
+/* Not while the receiver asked to be left alone. */
+static bool may_send(struct requeuing *requeuing, struct tide_err *err) {
+  struct tide_sink_count count;
+  struct tide_runner *runner = requeuing->runner;
+  const struct tide_sink *sink = requeuing->sink;
+  const struct tide_sink_place place = {runner->schema, sink->sink, sink->dataset, requeuing->config.place};
+  tide_sink_count_read(runner->conn->db, &place, &count, err);
+  if (tide_err_is_set(err) || tide_sink_is_due(count.not_before, tide_dataset_now_ms(requeuing->ds)))
+    return !tide_err_is_set(err);
+  requeuing->result->failure =
+      tide_printf(err, "the receiver is to be left alone until %lld", (long long)count.not_before);
+  return false;
+}
+
 void tide_requeue(struct tide_runner *runner, const struct tide_sink *sink, struct tide_requeue *ret_requeue,
                   struct tide_err *err) {
   struct requeuing requeuing = {.runner = runner, .sink = sink, .result = ret_requeue};
@@ -144,13 +159,15 @@ void tide_requeue(struct tide_runner *runner, const struct tide_sink *sink, stru
   requeuing.ds = tide_dataset_acquire(runner->conn, runner->schema, sink->dataset, err);
   if (requeuing.ds != NULL)
     tide_sink_config_parse(runner->schemes, requeuing.ds->spec, &words, &requeuing.config, err);
+  if (!tide_err_is_set(err) && strcmp(sink->state, "active") != 0)
+    tide_err_set(err, SQLITE_ERROR, "sink %s is %s: nothing is sent until it is active", sink->sink, sink->state);
   if (!tide_err_is_set(err) && (requeuing.config.scheme == NULL || !requeuing.config.scheme->forwards))
     tide_err_set(err, SQLITE_ERROR, "sink %s does not forward to a receiver, which alone can refuse rows", sink->sink);
   if (!tide_err_is_set(err))
     requeuing.log_id = tide_sink_fork_log_id(runner->conn->db, runner->schema, sink->sink, sink->dataset, err);
   if (requeuing.log_id == NULL && !tide_err_is_set(err))
     requeuing.log_id = tide_copy_string(requeuing.ds->config.log_id, err);
-  if (!tide_err_is_set(err))
+  if (!tide_err_is_set(err) && may_send(&requeuing, err))
     send_all(&requeuing, err);
   tide_outlet_close(&requeuing.outlet);
   tide_free(requeuing.log_id);

@@ -31,7 +31,7 @@ static bool take(struct ticking *ticking, struct tide_batch_row *row, struct tid
   struct tide_runner *runner = ticking->deliveries.runner;
   struct tide_durable txn;
   const int64_t now = tide_dataset_now_ms(ticking->deliveries.ds);
-  if (!tide_backlog_may_take(runner, row, now) || (!runner->now && row->not_before > now))
+  if (!tide_backlog_may_take(runner, row, now) || (!runner->now && !tide_sink_is_due(row->not_before, now)))
     return false; /* its partition is among the candidates, and is counted there as waiting */
   tide_durable_begin(runner->conn->db, runner->schema, &txn, err);
   const bool taken = !tide_err_is_set(err) && tide_batch_take(runner->conn->db, runner->schema, row, runner->owner,
@@ -157,22 +157,38 @@ static bool find_work(struct ticking *ticking, const struct tide_sink *sink, str
 /* Whether the target as a whole asked to be left alone until later. */
 static bool must_wait(struct ticking *ticking, struct tide_err *err) {
   const struct tide_deliveries *deliveries = &ticking->deliveries;
-  if (deliveries->runner->now ||
-      tide_dataset_now_ms(deliveries->ds) >= tide_backlog_not_before(&ticking->backlog, deliveries->runner, err))
+  if (deliveries->runner->now || tide_sink_is_due(tide_backlog_not_before(&ticking->backlog, deliveries->runner, err),
+                                                  tide_dataset_now_ms(deliveries->ds)))
     return false;
   deliveries->tick->waiting += (int64_t)ticking->backlog.nparts;
   return true;
 }
 
+struct waiting {
+  sqlite3_stmt *interrupt;
+  struct tide_runner *runner;
+};
+
+/* A lease that cannot be renewed at the moment, since the database is locked, may be in a moment. */
 static bool is_over(void *context, struct tide_err *err) {
-  return tide_interrupt_is_pending(context, err);
+  const struct waiting *waiting = context;
+  struct tide_err lost = {0};
+  if (tide_interrupt_is_pending(waiting->interrupt, err))
+    return true;
+  if (waiting->runner->renew != NULL)
+    waiting->runner->renew(waiting->runner->renew_context, &lost);
+  const int kind = lost.rc & 0xff;
+  if (tide_err_is_set(&lost) && kind != SQLITE_BUSY && kind != SQLITE_LOCKED)
+    tide_err_set(err, lost.rc, "%s", lost.msg);
+  return tide_err_is_set(err);
 }
 
 /* What is open already, then what is new. */
 static void work(struct ticking *ticking, struct tide_err *err) {
   struct tide_runner *runner = ticking->deliveries.runner;
   sqlite3_stmt *interrupt = tide_interrupt_prepare(runner->conn->db, err);
-  const struct tide_patience patience = {is_over, interrupt};
+  struct waiting waiting = {interrupt, runner};
+  const struct tide_patience patience = {is_over, &waiting};
   runner->patience = &patience;
   runner->told = false;
   ship_open(ticking, err);

@@ -19,7 +19,10 @@ struct tide_runner {
   const struct tide_patience *patience;
   bool now;             /* ignore min_rows, max_delay and not_before */
   int64_t batches_left; /* how many more may be shipped */
-  bool told;            /* the target was told of this tick: claims count no other */
+  /* Renews the lease of the batch under way, when it is time; called now and then in long waits. NULL: none is. */
+  void (*renew)(void *context, struct tide_err *err);
+  void *renew_context;
+  bool told; /* the target was told of this tick: claims count no other */
 };
 
 /* What a tick of one sink did. */

@@ -17,6 +17,7 @@ struct tide_scheme {
   const char *name;   /* "s3" */
   const char *expect; /* how its URLs look, for messages: "s3://bucket/prefix" */
   bool forwards;      /* its targets do: one request a batch, and smaller batches unless the sink says otherwise */
+  bool remote;        /* its targets are on another machine, which may be down or slow as a whole */
   bool takes_tables;  /* its targets can hold a table (table.h) */
   /* Checks a URL, and takes its own out of the options. Gives the same text for the same place however it was written,
    * for tide_free: a sink is refused a place that another sink of the log writes to. SQLITE_ERROR with a sentence when

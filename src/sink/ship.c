@@ -77,14 +77,17 @@ static void close_shipping(struct shipping *ship) {
   tide_dataset_release(ship->ds);
 }
 
-/* A long batch keeps its lease, or notices that it lost it. No statement of ours is open here. */
-static void renew(struct shipping *ship, struct tide_err *err) {
+/* A long batch keeps its lease, or notices that it lost it. */
+static void renew(void *context, struct tide_err *err) {
+  struct shipping *ship = context;
   const int64_t now = tide_dataset_now_ms(ship->ds);
   if (now >= ship->renewed_at && now - ship->renewed_at < SHIP_RENEW_MS)
     return;
-  ship->renewed_at = now;
+  tide_rows_pause(&ship->rows);
   if (!tide_batch_renew(ship->runner->conn->db, ship->runner->schema, ship->row->batch, now + TIDE_BATCH_LEASE_MS, err))
     tide_err_set(err, SQLITE_CONSTRAINT, "batch %lld was taken over by another process", (long long)ship->row->batch);
+  else
+    ship->renewed_at = now;
 }
 
 static const char *log_id_of(const struct shipping *ship) {
@@ -111,6 +114,7 @@ static void begin(struct shipping *ship, struct tide_err *err) {
       .db = runner->conn->db,
       .place = {runner->schema, row->sink, row->dataset, ship->config.place},
       .log_id = log_id_of(ship),
+      .dataset = ship->frozen.dataset != NULL ? ship->frozen.dataset : row->dataset,
       .batch = row->batch,
       .patience = runner->patience,
   };
@@ -147,6 +151,8 @@ static void encode_rows(struct shipping *ship, struct tide_err *err) {
                                    &ship->out, err);
     if (ship->out.len >= SHIP_SLICE_BYTES)
       put(ship, err);
+    else if (!tide_err_is_set(err))
+      renew(ship, err);
   }
   tide_rows_pause(&ship->rows);
 }
@@ -221,6 +227,7 @@ static void finish(struct shipping *ship, struct tide_err *err) {
   ship->encoder->methods->finish(ship->encoder, &ship->out, ship->shipment.hash, err);
   ship->shipment.altered = (int64_t)ship->encoder->altered;
   put(ship, err);
+  ship->shipment.may_have_arrived = true;
   if (!tide_err_is_set(err))
     ship->target->methods->commit(ship->target, &ship->shipment.answer, err);
   if (ship->shipment.answer.verdict == TIDE_VERDICT_EXISTS && !tide_err_is_set(err))
@@ -233,10 +240,13 @@ void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, boo
                struct tide_shipment *ret_shipment, struct tide_err *err) {
   struct shipping ship = {.runner = runner, .row = row, .again = again, .outlet = outlet};
   open_shipping(&ship, err);
+  runner->renew = renew;
+  runner->renew_context = &ship;
   if (!tide_err_is_set(err))
     encode_rows(&ship, err);
   if (!tide_err_is_set(err))
     finish(&ship, err);
+  runner->renew = NULL;
   close_shipping(&ship);
   *ret_shipment = ship.shipment;
 }

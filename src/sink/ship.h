@@ -13,6 +13,7 @@ struct tide_shipment {
   int64_t altered;
   int64_t bytes; /* of the object as stored */
   char hash[TIDE_ENCODER_HASH_SIZE];
+  bool may_have_arrived;     /* it came so far that its object may be at the target */
   struct tide_answer answer; /* tide_answer_clear; TIDE_VERDICT_TAKEN also without rows */
 };
 

@@ -91,9 +91,9 @@ struct tide_target_methods {
               struct tide_err *err);
 
   /* Takes away what puts of that log left under way, but for those that is_open says are still somebody's: by token
-   * where the target knows it, and otherwise (token -1) by the object's name. below: only objects of that folder. It
-   * costs no more than there is under way. */
-  int (*sweep)(struct tide_target *target, const char *log_id, const char *below,
+   * where the target knows it, and otherwise (token -1) by the object's name. names: how the
+   * names of the objects begin, for a target that can ask for those alone. It costs no more than there is under way. */
+  int (*sweep)(struct tide_target *target, const char *log_id, const char *names,
                bool (*is_open)(void *context, const char *name, int64_t token), void *context, struct tide_err *err);
 
   void (*destroy)(struct tide_target *target);

@@ -212,11 +212,11 @@ static int dir_list(struct tide_target *target, const char *folder, const char *
 }
 
 /* A log has one sink in a folder, so that all its files under way are that one's. */
-static int dir_sweep(struct tide_target *target, const char *log_id, const char *below,
+static int dir_sweep(struct tide_target *target, const char *log_id, const char *names,
                      bool (*is_open)(void *context, const char *name, int64_t token), void *context,
                      struct tide_err *err) {
   const struct dir_target *dir = (const struct dir_target *)target;
-  (void)below;
+  (void)names;
   tide_dir_temporary_sweep(&dir->root, log_id, is_open, context, err);
   return err->rc;
 }

@@ -192,7 +192,15 @@ static struct tide_target *http_open(const char *text, struct tide_sink_options 
   return NULL;
 }
 
-const struct tide_scheme tide_scheme_http = {
-    .name = "http", .expect = "http://host/path", .forwards = true, .check = http_check, .open = http_open};
-const struct tide_scheme tide_scheme_https = {
-    .name = "https", .expect = "https://host/path", .forwards = true, .check = http_check, .open = http_open};
+const struct tide_scheme tide_scheme_http = {.name = "http",
+                                             .expect = "http://host/path",
+                                             .remote = true,
+                                             .forwards = true,
+                                             .check = http_check,
+                                             .open = http_open};
+const struct tide_scheme tide_scheme_https = {.name = "https",
+                                              .expect = "https://host/path",
+                                              .remote = true,
+                                              .forwards = true,
+                                              .check = http_check,
+                                              .open = http_open};

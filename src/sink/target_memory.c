@@ -178,10 +178,10 @@ static int memory_list(struct tide_target *target, const char *folder, const cha
 }
 
 /* What is under way in memory is gone with whoever put it there. */
-static int memory_sweep(struct tide_target *target, const char *log_id, const char *below,
+static int memory_sweep(struct tide_target *target, const char *log_id, const char *names,
                         bool (*is_open)(void *context, const char *name, int64_t token), void *context,
                         struct tide_err *err) {
-  (void)log_id, (void)below, (void)is_open, (void)context;
+  (void)log_id, (void)names, (void)is_open, (void)context;
   told_to_fail((struct memory_target *)target, "sweep", err);
   return err->rc;
 }

@@ -175,12 +175,12 @@ static bool on_upload(void *context, const char *key, const char *id, struct tid
   return true;
 }
 
-static int s3_sweep(struct tide_target *target, const char *log_id, const char *below,
+static int s3_sweep(struct tide_target *target, const char *log_id, const char *names,
                     bool (*is_open)(void *context, const char *name, int64_t token), void *context,
                     struct tide_err *err) {
   struct s3_target *s3 = (struct s3_target *)target;
   struct sweeping sweeping = {s3, log_id, is_open, context};
-  char *prefix = below_folder(s3, below, err);
+  char *prefix = tide_printf(err, "%s%s", s3->s3.place.prefix, names);
   if (prefix != NULL)
     tide_s3_list_uploads(&s3->s3, prefix, on_upload, &sweeping, err);
   tide_free(prefix);
@@ -233,5 +233,9 @@ static char *check_url(const char *url, struct tide_sink_options *options, struc
   return text;
 }
 
-const struct tide_scheme tide_scheme_s3 = {
-    .name = "s3", .expect = "s3://bucket/prefix", .check = check_url, .open = open_url};
+const struct tide_scheme tide_scheme_s3 = {.name = "s3",
+                                           .expect = "s3://bucket/prefix",
+                                           .remote = true,
+                                           .takes_tables = true,
+                                           .check = check_url,
+                                           .open = open_url};

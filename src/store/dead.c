@@ -26,7 +26,7 @@ bool tide_dead_next(sqlite3 *db, const char *schema, const char *sink, const cha
   const int ntexts = (int)(sizeof texts / sizeof *texts);
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err,
-      "SELECT sink, dataset, partition, payload, reason, id, since, attempts FROM \"%w\".tidemark_dead"
+      "SELECT sink, dataset, partition, payload, reason, id, since, attempts, at FROM \"%w\".tidemark_dead"
       " WHERE sink = %Q AND dataset = %Q AND id > %lld AND id <= %lld ORDER BY id LIMIT 1",
       schema, sink, dataset, (long long)above, (long long)upto);
   const bool found = tide_stmt_row(stmt, err);
@@ -36,6 +36,7 @@ bool tide_dead_next(sqlite3 *db, const char *schema, const char *sink, const cha
     row.id = sqlite3_column_int64(stmt, ntexts);
     row.since = sqlite3_column_int64(stmt, ntexts + 1);
     row.attempts = sqlite3_column_int64(stmt, ntexts + 2);
+    row.at = sqlite3_column_int64(stmt, ntexts + 3);
   }
   sqlite3_finalize(stmt);
   if (tide_err_is_set(err))

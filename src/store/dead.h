@@ -18,6 +18,7 @@ struct tide_dead_row {
   int64_t since;
   char *payload; /* the row as it was encoded, without a line end */
   char *reason;
+  int64_t at;       /* when it was set aside, ms since 1970; not for tide_dead_insert */
   int64_t attempts; /* how often it was sent again since it was set aside */
 };
 void tide_dead_row_clear(struct tide_dead_row *row);

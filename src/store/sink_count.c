@@ -5,11 +5,11 @@
 
 void tide_sink_count_read(sqlite3 *db, const struct tide_sink_place *place, struct tide_sink_count *ret_count,
                           struct tide_err *err) {
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err,
-                        "SELECT tick, token, previous, marked, attempts, not_before FROM \"%w\".tidemark_sink_count"
-                        " WHERE sink = %Q AND dataset = %Q AND place = %Q",
-                        place->schema, place->sink, place->dataset, place->place);
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT tick, token, previous, marked, attempts, not_before, refused FROM \"%w\".tidemark_sink_count"
+      " WHERE sink = %Q AND dataset = %Q AND place = %Q",
+      place->schema, place->sink, place->dataset, place->place);
   *ret_count = (struct tide_sink_count){0};
   if (tide_stmt_row(stmt, err))
     *ret_count = (struct tide_sink_count){.tick = sqlite3_column_int64(stmt, 0),
@@ -17,7 +17,8 @@ void tide_sink_count_read(sqlite3 *db, const struct tide_sink_place *place, stru
                                           .previous = sqlite3_column_int64(stmt, 2),
                                           .marked = sqlite3_column_int64(stmt, 3),
                                           .attempts = sqlite3_column_int64(stmt, 4),
-                                          .not_before = sqlite3_column_int64(stmt, 5)};
+                                          .not_before = sqlite3_column_int64(stmt, 5),
+                                          .refused = sqlite3_column_int64(stmt, 6)};
   sqlite3_finalize(stmt);
 }
 
@@ -30,11 +31,14 @@ void tide_sink_count_next(sqlite3 *db, const struct tide_sink_place *place, stru
                  place->schema, place->sink, place->dataset, place->place, place->schema, place->sink, place->dataset);
 }
 
-void tide_sink_count_mark(sqlite3 *db, const struct tide_sink_place *place, int64_t tick, struct tide_err *err) {
+void tide_sink_count_mark(sqlite3 *db, const struct tide_sink_place *place, int64_t tick, int64_t refused,
+                          struct tide_err *err) {
   tide_stmt_exec(db, err,
-                 "UPDATE \"%w\".tidemark_sink_count SET marked = max(marked, %lld), attempts = 0, not_before = 0"
-                 " WHERE sink = %Q AND dataset = %Q AND place = %Q AND (marked < %lld OR attempts > 0)",
-                 place->schema, (long long)tick, place->sink, place->dataset, place->place, (long long)tick);
+                 "UPDATE \"%w\".tidemark_sink_count SET marked = max(marked, %lld), attempts = 0, not_before = 0,"
+                 " refused = %lld WHERE sink = %Q AND dataset = %Q AND place = %Q"
+                 " AND (marked < %lld OR attempts > 0 OR refused <> %lld)",
+                 place->schema, (long long)tick, (long long)refused, place->sink, place->dataset, place->place,
+                 (long long)tick, (long long)refused);
 }
 
 void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int64_t not_before, struct tide_err *err) {

@@ -2,7 +2,7 @@
  * database that was restored from a backup, or that lives twice, is behind what its target was told. Beside it when the
  * place wants to be left alone until, and the log id that a fork gave the sink.
  *
- *   tidemark_sink_count(sink, dataset, place, tick, token, previous, marked, attempts, not_before)
+ *   tidemark_sink_count(sink, dataset, place, tick, token, previous, marked, attempts, not_before, refused)
  *   tidemark_sink_fork(sink, dataset, log_id)
  *
  * A tick that was counted and never marked is counted again by the next one, so that a target is behind by one at the
@@ -15,6 +15,14 @@
 
 #include "base/err.h"
 #include "base/sqlite.h"
+
+/* Nobody is asked to wait longer, ms; a time further ahead than that was written by a clock that has been set back. */
+enum { TIDE_SINK_WAIT_MAX_MS = 86400000 };
+
+/* Whether a not_before lies behind. */
+static inline bool tide_sink_is_due(int64_t not_before, int64_t now_ms) {
+  return not_before <= now_ms || not_before - now_ms > TIDE_SINK_WAIT_MAX_MS;
+}
 
 /* Which row: schema, sink, dataset, and the place of its target (tide_scheme's check). */
 struct tide_sink_place {
@@ -32,6 +40,7 @@ struct tide_sink_count {
   int64_t marked;     /* the last tick of which a batch was acked: the target was told */
   int64_t attempts;   /* how often in a row the place as a whole failed */
   int64_t not_before; /* ms since 1970; 0: at once */
+  int64_t refused;    /* rows set aside since one was taken */
 };
 
 void tide_sink_count_read(sqlite3 *db, const struct tide_sink_place *place, struct tide_sink_count *ret_count,
@@ -41,8 +50,9 @@ void tide_sink_count_read(sqlite3 *db, const struct tide_sink_place *place, stru
  * with the present tick of the place before it, for its folder may have been moved there. */
 void tide_sink_count_next(sqlite3 *db, const struct tide_sink_place *place, struct tide_err *err);
 
-/* Within the transaction of an ack: the target was told that tick, and works. */
-void tide_sink_count_mark(sqlite3 *db, const struct tide_sink_place *place, int64_t tick, struct tide_err *err);
+/* Within the transaction of an ack: the target was told that tick, and works. refused: rows set aside since one was taken. */
+void tide_sink_count_mark(sqlite3 *db, const struct tide_sink_place *place, int64_t tick, int64_t refused,
+                          struct tide_err *err);
 
 /* Notes that the place failed once more, and when it may be tried again. */
 void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int64_t not_before, struct tide_err *err);

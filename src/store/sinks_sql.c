@@ -106,6 +106,7 @@ const char *const tide_sinks_sql_tables[] = {
     "  sink TEXT NOT NULL, dataset TEXT NOT NULL, place TEXT NOT NULL,\n"
     "  tick INTEGER NOT NULL, token INTEGER NOT NULL, previous INTEGER NOT NULL DEFAULT 0,\n"
     "  marked INTEGER NOT NULL DEFAULT 0, attempts INTEGER NOT NULL DEFAULT 0, not_before INTEGER NOT NULL DEFAULT 0,\n"
+    "  refused INTEGER NOT NULL DEFAULT 0,\n"
     "  PRIMARY KEY(sink, dataset, place)) STRICT, WITHOUT ROWID",
 
     "CREATE TABLE \"%w\".tidemark_sink_fork(\n"

@@ -163,8 +163,12 @@ static inline struct tide_target *receiver_open(const char *url, struct tide_sin
 
 /* Adds the scheme to a connection. */
 static inline void receiver_add(sqlite3 *db) {
-  static const struct tide_scheme scheme = {
-      .name = "test", .expect = "test://x", .forwards = true, .check = receiver_check, .open = receiver_open};
+  static const struct tide_scheme scheme = {.name = "test",
+                                            .expect = "test://x",
+                                            .forwards = true,
+                                            .remote = true,
+                                            .check = receiver_check,
+                                            .open = receiver_open};
   static const struct tide_scheme *const schemes[] = {&scheme};
   schemes_add(db, schemes, 1);
 }

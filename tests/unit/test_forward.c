@@ -212,6 +212,65 @@ START_TEST(a_receiver_that_refuses_everything_blocks_the_sink) {
 }
 END_TEST
 
+START_TEST(refusals_are_counted_over_ticks) {
+  begin();
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_REFUSED;
+  for (int i = 1; i <= 15; i++) {
+    append("web", i, i);
+    reopen();
+    tick("dead");
+  }
+  assert_int(db, 10, "SELECT count(*) FROM tidemark_dead");
+  ck_assert_str_eq(db_text(db, "SELECT state FROM tidemark_sink"), "blocked");
+  end();
+}
+END_TEST
+
+START_TEST(one_that_names_every_row_is_refusing_everything_too) {
+  begin();
+  append("web", 1, 200);
+  receiver.poison = "<";
+  receiver.names_poison = true;
+  tick("dead");
+  assert_int(db, 10, "SELECT count(*) FROM tidemark_dead");
+  ck_assert_str_eq(db_text(db, "SELECT state, (SELECT min(reason) FROM tidemark_dead) FROM tidemark_sink"),
+                   "blocked|names it");
+  end();
+}
+END_TEST
+
+START_TEST(a_row_that_is_taken_between_starts_the_count_again) {
+  begin();
+  db_exec(db, "UPDATE tidemark_sink SET max_rows = 1");
+  append("web", 1, 99);
+  receiver.poison = "0>";
+  append("web", 100, 100);
+  tick("dead");
+  append("web", 110, 118);
+  db_exec(db, "INSERT INTO logs SELECT 'web', '<0>' FROM (VALUES(1),(2),(3),(4),(5),(6),(7),(8),(9)); "
+              "INSERT INTO logs VALUES ('web', 'good'); INSERT INTO logs SELECT 'web', '<0>' FROM (VALUES(1),(2),(3))");
+  tick("dead");
+  ck_assert_str_eq(db_text(db, "SELECT state FROM tidemark_sink"), "active");
+  check_all_taken();
+  end();
+}
+END_TEST
+
+START_TEST(a_clock_that_was_ahead_keeps_nobody_waiting) {
+  begin();
+  append("web", 1, 1);
+  shim.now_ms += 4LL * 365 * 86400000;
+  receiver.drops_before = true;
+  ck_assert_str_eq(tick("failed"), "1");
+  receiver.drops_before = false;
+  ck_assert_str_eq(tick("waiting"), "1");
+  shim.now_ms = T0;
+  ck_assert_str_eq(tick("rows"), "1");
+  end();
+}
+END_TEST
+
 START_TEST(a_receiver_may_ask_for_a_pause) {
   char key[KEY_MAX];
   begin();
@@ -406,6 +465,27 @@ START_TEST(dead_rows_are_sent_again_on_demand) {
 }
 END_TEST
 
+START_TEST(dead_rows_wait_as_all_do) {
+  begin();
+  append("web", 1, 2);
+  receiver.poison = "<1>";
+  tick("dead");
+  db_exec(db, "UPDATE tidemark_sink SET state = 'diverged'");
+  db_refuses(db, SQLITE_ERROR, "sink s is diverged: nothing is sent until it is active",
+             "SELECT tidemark_requeue('s')");
+  db_exec(db, "UPDATE tidemark_sink SET state = 'active'");
+  receiver.says = true;
+  receiver.say = TIDE_VERDICT_LATER;
+  receiver.retry_after_ms = 60000;
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_requeue('s') ->> '$.sinks[0].failure'"), "as it was told");
+  const int requests = receiver.requests;
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_requeue('s') ->> '$.sinks[0].failure'"),
+                   "the receiver is to be left alone until 1767225660000");
+  ck_assert_int_eq(receiver.requests, requests);
+  end();
+}
+END_TEST
+
 START_TEST(a_forward_sink_is_not_driven_by_hand) {
   begin();
   db_exec(db, "UPDATE tidemark_sink SET format = 'ndjson.zst'");
@@ -431,6 +511,10 @@ int main(void) {
                                 rows_that_the_receiver_names_are_set_aside_without_a_search,
                                 a_filter_does_not_shift_who_is_refused,
                                 a_receiver_that_refuses_everything_blocks_the_sink,
+                                refusals_are_counted_over_ticks,
+                                one_that_names_every_row_is_refusing_everything_too,
+                                a_row_that_is_taken_between_starts_the_count_again,
+                                a_clock_that_was_ahead_keeps_nobody_waiting,
                                 a_receiver_may_ask_for_a_pause,
                                 a_pause_is_a_day_at_the_most_and_now_ends_it,
                                 without_a_word_pauses_grow,
@@ -440,6 +524,7 @@ int main(void) {
                                 a_receiver_that_knows_less_is_no_divergence,
                                 a_later_tick_of_another_process_is_no_divergence,
                                 dead_rows_are_sent_again_on_demand,
+                                dead_rows_wait_as_all_do,
                                 a_forward_sink_is_not_driven_by_hand,
                                 NULL};
   return unit_main("forward", tests);

@@ -204,6 +204,37 @@ START_TEST(an_empty_folder_in_its_place_is_not_written_to) {
 }
 END_TEST
 
+START_TEST(a_place_that_is_away_costs_one_batch_and_waits_as_a_whole) {
+  start();
+  db_exec(db, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 50)"
+              " INSERT INTO logs SELECT 'source ' || n, 'x' FROM c");
+  ck_assert_int_eq(rename(folder, scratch_path("away")), 0);
+  ck_assert_str_eq(tick("failed"), "1");
+  assert_int(db, 1, "SELECT count(*) FROM tidemark_batch");
+  ck_assert_str_eq(tick("waiting"), "50");
+  ck_assert_int_eq(rename(scratch_path("away"), folder), 0);
+  shim.now_ms += 1000;
+  ck_assert_str_eq(tick("rows"), "50");
+  check_archive();
+  end();
+}
+END_TEST
+
+START_TEST(places_within_each_other_are_refused) {
+  start();
+  db_refuses(
+      db, SQLITE_CONSTRAINT, "the folder of sink s of the same dataset",
+      "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('t', 'logs', 'file://%s/logs', 'ndjson')",
+      folder);
+  db_refuses(db, SQLITE_CONSTRAINT, "the folder of sink s of the same dataset",
+             "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('t', 'logs', 'file://%s', 'ndjson')",
+             scratch);
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('t', 'logs', 'file://%s2', 'ndjson')",
+          folder);
+  end();
+}
+END_TEST
+
 START_TEST(a_fork_begins_anew_in_an_empty_folder) {
   start();
   append_many(1, 1);
@@ -323,6 +354,8 @@ int main(void) {
                                 copies_that_share_an_open_batch_ship_it_once,
                                 an_object_that_another_library_wrote_is_logged_as_it_is,
                                 an_empty_folder_in_its_place_is_not_written_to,
+                                a_place_that_is_away_costs_one_batch_and_waits_as_a_whole,
+                                places_within_each_other_are_refused,
                                 a_fork_begins_anew_in_an_empty_folder,
                                 an_old_copy_of_the_folder_is_noticed,
                                 a_target_may_be_moved_with_its_folder_or_begin_anew,
