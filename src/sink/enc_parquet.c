@@ -39,6 +39,7 @@ enum { BLOCK_ROWS = 1024, BLOCK_BYTES = 1 << 19, NUMBER_SIZE = 8, LENGTH_SIZE = 
 
 struct column {
   const char *name;
+  size_t name_at; /* well-formed, in parquet->names */
   int source; /* index of a column of the batch, TIDE_ENCODER_SINCE or TIDE_ENCODER_INGESTED_AT; when not constant */
   enum tide_type type;
   int scale; /* of a timestamp: what the number is times */
@@ -66,7 +67,8 @@ struct parquet {
   size_t ncolumns;
   struct tide_buf constants;
   struct tide_buf scratch;
-  struct tide_buf metadata_texts;
+  struct tide_buf names;          /* of columns, well-formed, each with a NUL behind it */
+  struct tide_buf metadata_texts; /* likewise */
   struct tide_parquet_key_value metadata[METADATA_MAX];
   size_t nmetadata;
   size_t block_rows; /* of the block that is not full yet */
@@ -293,9 +295,10 @@ static int parquet_put_stats(const struct tide_encoder *encoder, struct tide_buf
     return err->rc;
   for (size_t i = 0; i < parquet->ncolumns; i++) {
     const struct column *column = &parquet->columns[i];
+    const struct tide_parquet_node *node = &parquet->nodes[i + 1];
     if (!column->constant || column->source < 0)
-      columns[ncolumns++] =
-          (struct tide_parquet_stats_column){column->name, column->type, tide_parquet_file_totals(parquet->file, i)};
+      columns[ncolumns++] = (struct tide_parquet_stats_column){column->name, node->type, node->logical,
+                                                               tide_parquet_file_totals(parquet->file, i)};
   }
   tide_parquet_put_stats(tide_parquet_file_rows(parquet->file), columns, ncolumns, out, err);
   tide_free(columns);
@@ -309,6 +312,7 @@ static void parquet_destroy(struct tide_encoder *encoder) {
   tide_free(parquet->columns);
   tide_buf_clear(&parquet->constants);
   tide_buf_clear(&parquet->scratch);
+  tide_buf_clear(&parquet->names);
   tide_buf_clear(&parquet->metadata_texts);
   tide_free(parquet);
 }
@@ -329,6 +333,21 @@ static const struct {
                [TIDE_TYPE_TIMESTAMP_MS] = {TIDE_PARQUET_INT64, TIDE_PARQUET_TIMESTAMP_MS},
                [TIDE_TYPE_TIMESTAMP_US] = {TIDE_PARQUET_INT64, TIDE_PARQUET_TIMESTAMP_US},
                [TIDE_TYPE_TIMESTAMP_NS] = {TIDE_PARQUET_INT64, TIDE_PARQUET_TIMESTAMP_NS}};
+
+/* Appends a text with a NUL behind it, and gives where it begins. */
+static size_t put_text(struct tide_buf *texts, const char *text, struct tide_err *err) {
+  const size_t start = texts->len;
+  bool altered = false;
+  tide_text_put_utf8(texts, text, strlen(text), &altered, err);
+  tide_buf_put_u8(texts, 0, err);
+  return start;
+}
+
+static size_t put_number(struct tide_buf *texts, int64_t number, struct tide_err *err) {
+  char digits[TIDE_TEXT_INT_SIZE + 1];
+  digits[tide_text_int(number, digits)] = '\0';
+  return put_text(texts, digits, err);
+}
 
 /* The constant as the format writes it; bytes go to parquet->constants, which has room, so that they stay. */
 static void set_constant(struct parquet *parquet, struct column *column, const struct tide_val *val,
@@ -368,6 +387,7 @@ static void add_column(struct parquet *parquet, const struct tide_encoder_config
   const struct tide_column *own = source >= 0 ? &config->spec->columns[source] : NULL;
   column->source = source;
   column->name = tide_encoder_column_name(config->spec, source);
+  column->name_at = put_text(&parquet->names, column->name, err);
   column->type = own != NULL                          ? own->type
                  : source == TIDE_ENCODER_PARTITION   ? TIDE_TYPE_TEXT
                  : source == TIDE_ENCODER_INGESTED_AT ? TIDE_TYPE_TIMESTAMP_MS
@@ -381,7 +401,6 @@ static void add_column(struct parquet *parquet, const struct tide_encoder_config
     set_constant(parquet, column, &config->partition_values[own->partition_at], err);
   }
   parquet->nodes[parquet->ncolumns] = (struct tide_parquet_node){
-      .name = column->name,
       .type = layouts[column->type].type,
       .repetition = column->required ? TIDE_PARQUET_REQUIRED : TIDE_PARQUET_OPTIONAL,
       .logical = config->table ? table_logical(column->type) : layouts[column->type].logical};
@@ -391,6 +410,8 @@ static void add_columns(struct parquet *parquet, const struct tide_encoder_confi
   parquet->nodes[0] = (struct tide_parquet_node){.name = "schema", .children = config->ncolumns};
   for (size_t i = 0; i < config->ncolumns && !tide_err_is_set(err); i++)
     add_column(parquet, config, config->columns[i], err);
+  for (size_t i = 0; i < config->ncolumns && !tide_err_is_set(err); i++)
+    parquet->nodes[i + 1].name = (const char *)parquet->names.data + parquet->columns[i].name_at;
   if (!tide_err_is_set(err))
     parquet->file = tide_parquet_file_create(parquet->nodes, config->ncolumns + 1, config->zstd_level, err);
   for (size_t i = 0; i < parquet->ncolumns && parquet->file != NULL; i++) {
@@ -399,21 +420,6 @@ static void add_columns(struct parquet *parquet, const struct tide_encoder_confi
     if (column->constant && is_bytes(column->type) && column->value.type != TIDE_VAL_NULL)
       column->value.p = parquet->constants.data + column->value.i;
   }
-}
-
-/* Appends a text with a NUL behind it, and gives where it begins. */
-static size_t put_text(struct tide_buf *texts, const char *text, struct tide_err *err) {
-  const size_t start = texts->len;
-  bool altered = false;
-  tide_text_put_utf8(texts, text, strlen(text), &altered, err);
-  tide_buf_put_u8(texts, 0, err);
-  return start;
-}
-
-static size_t put_number(struct tide_buf *texts, int64_t number, struct tide_err *err) {
-  char digits[TIDE_TEXT_INT_SIZE + 1];
-  digits[tide_text_int(number, digits)] = '\0';
-  return put_text(texts, digits, err);
 }
 
 /* What the object holds, when whoever creates the encoder says so. */

@@ -49,6 +49,7 @@ struct tide_parquet_file {
 };
 
 static const char magic[4] = {'P', 'A', 'R', '1'};
+/* Of the layout, not of a build: the same rows give the same bytes from every one. */
 static const char created_by[] = "Tidemark version 1 (build parquet)";
 
 struct tide_parquet_file *tide_parquet_file_create(const struct tide_parquet_node *nodes, size_t nnodes, int zstd_level,

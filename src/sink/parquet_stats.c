@@ -57,28 +57,23 @@ static void put_bound(struct tide_buf *out, bool *first, const struct tide_parqu
   bool altered = false;
   if (!bounds->any || bounds->nans > 0 || (max && bounds->unlimited))
     return;
-  switch (column->type) {
-  case TIDE_TYPE_INTEGER:
-  case TIDE_TYPE_TIMESTAMP_NS:
-    put_number(out, first, column->name, number, err);
+  switch (column->logical) {
+  case TIDE_PARQUET_TIMESTAMP_MS:
+    put_time(out, first, column->name, number, err);
     break;
-  case TIDE_TYPE_REAL:
-    put_real(out, first, column->name, number, err);
+  case TIDE_PARQUET_TIMESTAMP_US:
+    put_time(out, first, column->name, round_microseconds(number, max), err);
     break;
-  case TIDE_TYPE_TEXT:
-  case TIDE_TYPE_JSON:
+  case TIDE_PARQUET_STRING:
+  case TIDE_PARQUET_JSON:
     put_name(out, first, column->name, err);
     tide_json_put_string(out, bound->bytes, bound->size, &altered, err);
     break;
-  case TIDE_TYPE_TIMESTAMP_S: /* which the file holds as milliseconds */
-  case TIDE_TYPE_TIMESTAMP_MS:
-    put_time(out, first, column->name, number, err);
-    break;
-  case TIDE_TYPE_TIMESTAMP_US:
-    put_time(out, first, column->name, round_microseconds(number, max), err);
-    break;
   default:
-    break;
+    if (column->type == TIDE_PARQUET_INT64)
+      put_number(out, first, column->name, number, err);
+    else if (column->type == TIDE_PARQUET_DOUBLE)
+      put_real(out, first, column->name, number, err);
   }
 }
 

@@ -3,24 +3,24 @@
  *
  *   {"numRecords":2,"minValues":{"id":1},"maxValues":{"id":7},"nullCount":{"id":0}}
  *
- *   INTEGER, TIMESTAMP_NS (a long to Delta)   numbers
- *   REAL                                      numbers; no bound that is infinite, and none beside a NaN
- *   TEXT, JSON                                strings, long ones cut as in the file's own statistics, the greatest
- *                                             rounded up; none where it cannot be
- *   TIMESTAMP_S, _MS, _US                     "2026-01-01T00:00:00.000Z", microseconds rounded away from what is
- *                                             between; none outside the years 0000 to 9999
- *   BOOLEAN, BLOB, ANY                        none
+ *   INT64, also as nanoseconds   numbers (Delta has no nanoseconds: they are long)
+ *   DOUBLE                       numbers; no bound that is infinite, and none beside a NaN
+ *   String, JSON                 strings, long ones cut as in the file's own statistics, the greatest rounded up; none
+ *                                where it cannot be
+ *   milli- and microseconds      "2026-01-01T00:00:00.000Z", microseconds rounded away from what is between; none
+ *                                outside the years 0000 to 9999
+ *   others                       none
  *
  * Every column has its nullCount. */
 #ifndef TIDE_SINK_PARQUET_STATS_H
 #define TIDE_SINK_PARQUET_STATS_H
 
-#include "model/spec.h"
 #include "sink/parquet_meta.h"
 
 struct tide_parquet_stats_column {
   const char *name;
-  enum tide_type type;
+  enum tide_parquet_type type;
+  enum tide_parquet_logical logical;
   const struct tide_parquet_totals *totals;
 };
 

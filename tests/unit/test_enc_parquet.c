@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* for memmem */
 #include <math.h>
 #include <string.h>
 
@@ -48,6 +49,8 @@ static struct tide_val text(const char *string) {
   return tide_val_text(string, strlen(string));
 }
 
+static bool in_table; /* whether the object is one of a table */
+
 static struct tide_encoder *create(const int *list, size_t count, struct tide_err *err) {
   const struct tide_val partition_value = text("web");
   const struct tide_encoder_config config = {.spec = &spec,
@@ -60,7 +63,8 @@ static struct tide_encoder *create(const int *list, size_t count, struct tide_er
                                              .log_id = "0123456789abcdef0123456789abcdef",
                                              .since = 3,
                                              .until = INT64_MAX,
-                                             .schema_version = COLUMNS};
+                                             .schema_version = COLUMNS,
+                                             .table = in_table};
   return tide_format_parquet.create(&config, err);
 }
 
@@ -310,9 +314,29 @@ START_TEST(null_in_a_required_column_is_damage) {
 }
 END_TEST
 
+/* Readers refuse a whole file for a name that is no UTF-8. */
+START_TEST(names_are_well_formed) {
+  static const int list[] = {BODY};
+  struct tide_batch batch;
+  char *const name = columns[BODY].name;
+  init(&batch);
+  append(&batch, BODY, text("x"));
+  columns[BODY].name = "b\xff";
+  struct object object = encode(&batch, list, 1, NULL, 1);
+  columns[BODY].name = name;
+  ck_assert_ptr_nonnull(memmem(object.bytes.data, object.bytes.len,
+                               "\x04"
+                               "b\xef\xbf\xbd",
+                               5));
+  ck_assert_ptr_null(memmem(object.bytes.data, object.bytes.len, "b\xff", 2));
+  tide_buf_clear(&object.bytes);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 /* ---- statistics for Delta Lake, by hand from PROTOCOL.md's shapes ---- */
 
-static void expect_stats(const struct tide_batch *batch, const int *list, size_t count, const char *expected) {
+static void expect_stats_of(const struct tide_batch *batch, const int *list, size_t count, const char *expected) {
   struct tide_err err = {0};
   struct object object = {0};
   struct tide_buf stats = {0};
@@ -326,6 +350,15 @@ static void expect_stats(const struct tide_batch *batch, const int *list, size_t
   tide_encoder_destroy(encoder);
   tide_buf_clear(&stats);
   tide_buf_clear(&object.bytes);
+}
+
+/* Microseconds, which all timestamps of a table are, must not change what is said of them. */
+static void expect_stats(const struct tide_batch *batch, const int *list, size_t count, const char *expected) {
+  for (int table = 0; table < 2; table++) {
+    in_table = table != 0;
+    expect_stats_of(batch, list, count, expected);
+  }
+  in_table = false;
 }
 
 START_TEST(statistics_are_those_of_an_add_action) {
@@ -342,8 +375,10 @@ START_TEST(statistics_are_those_of_an_add_action) {
   append(&batch, ID, tide_val_int(1767225600001));
   expect_stats(&batch, list, 8,
                "{\"numRecords\":8,"
-               "\"minValues\":{\"since\":1,\"id\":\"1970-01-01T00:00:00.000Z\",\"value\":-1.0,\"body\":\"a\"},"
-               "\"maxValues\":{\"since\":8,\"id\":\"2026-01-01T00:00:00.001Z\",\"value\":2.5,\"body\":\"b\\\"\\n\"},"
+               "\"minValues\":{\"since\":1,\"id\":\"1970-01-01T00:00:00.000Z\",\"value\":-1.0,\"body\":\"a\","
+               "\"anything\":\"1\"},"
+               "\"maxValues\":{\"since\":8,\"id\":\"2026-01-01T00:00:00.001Z\",\"value\":2.5,\"body\":\"b\\\"\\n\","
+               "\"anything\":\"1\"},"
                "\"nullCount\":{\"since\":0,\"id\":0,\"value\":6,\"body\":6,\"ok\":7,\"data\":7,\"anything\":7}}");
   tide_batch_clear(&batch);
 }
@@ -355,7 +390,7 @@ START_TEST(bounds_that_cannot_be_said_are_left_out) {
   init(&batch);
   append(&batch, VALUE, tide_val_real(-INFINITY));
   append(&batch, VALUE, tide_val_real(1));
-  append(&batch, ID, tide_val_int(INT64_MAX));
+  append(&batch, ID, tide_val_int(INT64_C(253402300800000))); /* the year 10000 */
   expect_stats(&batch, list, 2,
                "{\"numRecords\":3,\"minValues\":{\"id\":\"1970-01-01T00:00:00.000Z\"},\"maxValues\":{\"value\":1.0},"
                "\"nullCount\":{\"id\":0,\"value\":1}}");
@@ -509,13 +544,22 @@ START_TEST(every_failed_allocation_is_no_memory) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {bytes_do_not_depend_on_how_rows_are_cut, rows_left_out_leave_no_trace,
-                                row_groups_leave_while_rows_come,        large_values_end_row_groups_too,
-                                what_cannot_be_held_is_counted,          encoded_counts_plain_bytes,
-                                null_in_a_required_column_is_damage,     statistics_are_those_of_an_add_action,
-                                bounds_that_cannot_be_said_are_left_out, a_stored_object_hashes_as_it_was_written,
-                                the_hash_is_of_values_and_schema,        a_cut_object_is_corrupt,
-                                damage_is_noticed_and_survived,          bytes_behind_the_end_are_corrupt,
-                                every_failed_allocation_is_no_memory,    NULL};
+  const TTest *const tests[] = {bytes_do_not_depend_on_how_rows_are_cut,
+                                rows_left_out_leave_no_trace,
+                                row_groups_leave_while_rows_come,
+                                large_values_end_row_groups_too,
+                                what_cannot_be_held_is_counted,
+                                encoded_counts_plain_bytes,
+                                null_in_a_required_column_is_damage,
+                                names_are_well_formed,
+                                statistics_are_those_of_an_add_action,
+                                bounds_that_cannot_be_said_are_left_out,
+                                a_stored_object_hashes_as_it_was_written,
+                                the_hash_is_of_values_and_schema,
+                                a_cut_object_is_corrupt,
+                                damage_is_noticed_and_survived,
+                                bytes_behind_the_end_are_corrupt,
+                                every_failed_allocation_is_no_memory,
+                                NULL};
   return unit_main("enc_parquet", tests);
 }
