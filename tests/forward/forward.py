@@ -31,7 +31,9 @@ PRELOAD = ""
 
 
 class Case(unittest.TestCase):
-    """A database with the dataset logs(id, word) and its sink `hook`, and a receiver for it."""
+    """A database with the dataset logs, of so many partitions, and its sink `hook`, and a receiver for it."""
+
+    shards = 1
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory(prefix="tidemark.")
@@ -41,7 +43,8 @@ class Case(unittest.TestCase):
         self.addCleanup(self.receiver.stop)
         self.environment = {}
         self.written = []
-        self.sql("CREATE VIRTUAL TABLE logs USING tidemark(id INTEGER, word TEXT); " + self.registration(self.receiver.url))
+        self.sql("CREATE VIRTUAL TABLE logs USING tidemark(id INTEGER, word TEXT, shard INTEGER, partition_by=shard); " +
+                 self.registration(self.receiver.url))
 
     def make_receiver(self):
         return Receiver().start()
@@ -80,11 +83,10 @@ class Case(unittest.TestCase):
         with contextlib.closing(sqlite3.connect(database or self.database)) as db:
             return db.execute(sql).fetchall()
 
-    def write(self, *words, database=None):
-        first = len(self.written) + 1
-        self.sql("INSERT INTO logs VALUES " + ", ".join("(%d, '%s')" % (first + i, word) for i, word in enumerate(words)),
-                 database)
-        self.written += [(first + i, word) for i, word in enumerate(words)]
+    def write(self, *words):
+        rows = [(len(self.written) + 1 + i, word) for i, word in enumerate(words)]
+        self.sql("INSERT INTO logs VALUES " + ", ".join("(%d, '%s', %d)" % (id, word, id % self.shards) for id, word in rows))
+        self.written += rows
 
     def write_many(self, count):
         self.write(*["w%d" % (len(self.written) + 1 + i) for i in range(count)])
@@ -164,7 +166,7 @@ class Delivery(Case):
     def test_a_rewind_is_sent_again_under_new_keys(self):
         self.write_many(3)
         self.tick()
-        self.sql("SELECT tidemark_rewind('hook', 'logs', '', 1, 'again')")
+        self.sql("SELECT tidemark_rewind('hook', 'logs', 'shard=0', 1, 'again')")
         self.tick()
         self.assertEqual(len(set(self.keys())), 2)
         self.assertEqual(self.received(), collections.Counter(self.written + self.written[1:]))
@@ -387,6 +389,8 @@ class Crashes(Case):
 class Chance(Case):
     """Many ticks with whatever may happen to them, by chance."""
 
+    shards = 3
+
     def make_step(self, chance):
         return chance.choice([{}, {}, {}, {"drop": "before"}, {"drop": "after"}, {"status": 500}, {"status": 404},
                               {"status": 429, "headers": {"Retry-After": "60"}}, {"status": 401}, {"status": 207},
@@ -456,7 +460,7 @@ class Company(Case):
         self.write_many(3)
         self.tick()
         lines = self.receiver.lines()
-        self.sql("INSERT INTO logs VALUES (99, 'other')", copy)
+        self.sql("INSERT INTO logs VALUES (99, 'other', 0)", copy)
         self.assertIn("was told of tick 2 of this sink, which this database knows nothing of", self.failure(copy))
         self.assert_state("diverged", copy)
         self.tick(copy)
