@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "base/sqlite.h"
+#include "effort.h"
 #include "oom.h"
+#include "random.h"
 #include "unit.h"
 
 static const int64_t now_ms = INT64_C(1796040000) * 1000; /* 2026-11-30 12:00:00 UTC */
@@ -256,6 +258,42 @@ START_TEST(a_redirect_is_named_by_its_host) {
 }
 END_TEST
 
+/* Bytes of a good answer replaced, taken away or doubled by chance: whatever comes, rows ascend and messages are text. */
+START_TEST(hostile_answers_do_no_harm) {
+  static const char good[] = "{\"refused\":[{\"line\":2,\"reason\":\"a\\u00e9\\n\"},{\"reason\":\"b\",\"line\":1}]}";
+  static const char bytes[] = "{}[]\",:0123456789-.eE\\ntu \x01\x80\xC3\xA9\xFF";
+  static const int statuses[] = {207, 207, 207, 400, 409, 503};
+  for (long left = effort(2000, 300000); left > 0; left--) {
+    char body[200];
+    size_t size = sizeof good - 1;
+    memcpy(body, good, sizeof good);
+    for (uint64_t changes = next_random() % 4; changes > 0; changes--) {
+      const size_t at = next_random() % size;
+      const uint64_t kind = next_random() % 3;
+      if (kind == 0)
+        body[at] = bytes[next_random() % sizeof bytes];
+      else if (kind == 1 && size > 1)
+        memmove(body + at, body + at + 1, size-- - at);
+      else
+        memmove(body + at + 1, body + at, ++size - at);
+    }
+    body[size] = '\0';
+    struct tide_answer answer;
+    struct tide_err err;
+    const int status = statuses[next_random() % (sizeof statuses / sizeof *statuses)];
+    const int verdict = judge(make(status, "Tidemark-Tick", body, body), &answer, &err);
+    ck_assert(verdict != (int)TIDE_VERDICT_PARTLY || answer.nrefused > 0);
+    for (size_t i = 0; i < answer.nrefused; i++) {
+      ck_assert_int_ge(answer.refused[i].row, i == 0 ? 0 : answer.refused[i - 1].row + 1);
+      ck_assert_str_ne(answer.refused[i].reason, "");
+    }
+    for (const char *text = verdict < 0 ? err.msg : answer.message; *text != '\0'; text++)
+      ck_assert(*text < 0 || (*text >= ' ' && *text != 0x7F));
+    tide_answer_clear(&answer);
+  }
+}
+END_TEST
+
 START_TEST(every_allocation_may_fail) {
   static const char body[] = "{\"refused\":[{\"line\":2,\"reason\":\"a\"},{\"line\":1,\"reason\":\"b\"}]}";
   oom_install();
@@ -291,6 +329,7 @@ int main(void) {
                                 a_receiver_that_is_ahead_says_where,
                                 a_wait_is_what_the_receiver_asked_for,
                                 a_redirect_is_named_by_its_host,
+                                hostile_answers_do_no_harm,
                                 every_allocation_may_fail,
                                 NULL};
   return unit_main("http_answer", tests);
