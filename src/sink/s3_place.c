@@ -8,7 +8,7 @@
 #include "sink/secret.h"
 #include "sink/target.h"
 
-enum { BUCKET_MIN = 3, BUCKET_MAX = 63, REGION_MAX = 32, TIMEOUT_DEFAULT = 60, TIMEOUT_MAX = 3600 };
+enum { BUCKET_MIN = 3, BUCKET_MAX = 63, REGION_MAX = 32, TIMEOUT_DEFAULT = 60, TIMEOUT_MAX = 600 };
 
 void tide_s3_place_clear(struct tide_s3_place *place) {
   tide_free(place->bucket);
