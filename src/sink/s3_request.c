@@ -96,7 +96,8 @@ static void add_sent(struct sending *sending, char *line) {
     sending->sent[sending->nsent++] = line;
 }
 
-/* Host goes unsaid: it is what curl makes of the URL. "Expect:" keeps curl from asking first whether a body may come. */
+/* Host goes unsaid: it is what curl makes of the URL. "Expect:" keeps curl from asking first whether a body may
+ * come. */
 static void make_headers(const struct tide_s3 *s3, const struct tide_s3_call *call, struct sending *sending,
                          struct tide_err *err) {
   const struct tide_sigv4_key key = {s3->key.text, s3->secret.text, s3->place.region, "s3"};

@@ -29,8 +29,8 @@ struct tide_s3_element {
 void tide_s3_xml_init(struct tide_s3_xml *xml, const void *bytes, size_t size);
 void tide_s3_xml_clear(struct tide_s3_xml *xml);
 
-/* The next element in the order in which they end, as a view until the next call. false at the end, and with SQLITE_IOERR
- * when the text is no such XML, is deeper than TIDE_S3_XML_DEPTH, or ends within an element. */
+/* The next element in the order in which they end, as a view until the next call. false at the end, and with
+ * SQLITE_IOERR when the text is no such XML, is deeper than TIDE_S3_XML_DEPTH, or ends within an element. */
 bool tide_s3_xml_next(struct tide_s3_xml *xml, struct tide_s3_element *ret_element, struct tide_err *err);
 
 #endif

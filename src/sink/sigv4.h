@@ -1,8 +1,8 @@
-/* AWS Signature Version 4, as "Authenticating Requests: Using the Authorization Header" in the Amazon S3 API reference
- * has it. Pure: a request, a key and a time give the header. SHA-256 and HMAC are OpenSSL's, which libcurl's Debian
- * package links anyway. libcurl's own CURLOPT_AWS_SIGV4 is not used: it signs what is in canonical form already and no
- * more (7.88: not "=" in a path, no unsorted query, no query without a value), reads its own clock, and could not be held
- * against the published vectors. */
+/* AWS Signature Version 4, as "Authenticating Requests: Using the Authorization Header" in the Amazon S3 API
+ * reference has it. Pure: a request, a key and a time give the header. SHA-256 and HMAC are OpenSSL's, which
+ * libcurl's Debian package links anyway. libcurl's own CURLOPT_AWS_SIGV4 is not used: it signs what is in canonical
+ * form already and no more (7.88: not "=" in a path, no unsorted query, no query without a value), reads its own
+ * clock, and could not be held against the published vectors. */
 #ifndef TIDE_SINK_SIGV4_H
 #define TIDE_SINK_SIGV4_H
 

@@ -1,6 +1,6 @@
-/* s3://bucket/prefix: objects in Amazon S3 or a service that speaks its language. The options are those of s3_place.h. The
- * access key must be granted s3:PutObject, s3:GetObject, s3:ListBucket (without which a key that is not there looks like
- * one that is forbidden), s3:AbortMultipartUpload and s3:ListBucketMultipartUploads.
+/* s3://bucket/prefix: objects in Amazon S3 or a service that speaks its language. The options are those of s3_place.h.
+ * The access key must be granted s3:PutObject, s3:GetObject, s3:ListBucket (without which a key that is not there looks
+ * like one that is forbidden), s3:AbortMultipartUpload and s3:ListBucketMultipartUploads.
  *
  * Nothing that is there is replaced, as far as the service goes: Amazon S3 and most others know If-None-Match. Where it
  * is refused (Swift) or passed over, a HEAD before the put stands alone: two that work on one batch at the same moment

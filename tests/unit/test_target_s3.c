@@ -1,5 +1,5 @@
-/* What the s3 target makes of a service's answers, which are scripted here; what a real service makes of its requests is
- * told by tests/interop/s3.py. */
+/* What the s3 target makes of a service's answers, which are scripted here; what a real service makes of its
+ * requests is told by tests/interop/s3.py. */
 #include <stdlib.h>
 #include <string.h>
 

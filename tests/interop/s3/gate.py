@@ -1,4 +1,4 @@
-"""A gate in front of a server on the loopback, which ends a process the moment one of its requests arrives, or is answered."""
+"""A gate in front of a server on the loopback: it ends a process when one of its requests arrives, or is answered."""
 import os
 import signal
 import socket
