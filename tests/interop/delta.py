@@ -157,11 +157,13 @@ def check_clickhouse(columns):
                      [row for row in expected if row[at] == text])
     checks.equal("its partition of NULL", clickhouse(columns, "WHERE source IS NULL AND NOT ok"),
                  [row for row in expected if row[at] is None and row[columns.index("ok")] == "false"])
-    late = expected[len(expected) // 2]
-    number = columns.index("ms")
-    since = f"fromUnixTimestamp64Micro({late[number]}, 'UTC')"
-    checks.equal("its rows by a time", clickhouse(columns, f"WHERE ms >= {since}"),
-                 [row for row in expected if int(row[number]) >= int(late[number])])
+    for name in ("ms", "us", "ns", "n", "since"):
+        number = columns.index(name)
+        middle = next(row[number] for row in expected[len(expected) // 2:] if row[number] is not None)
+        bound = f"fromUnixTimestamp64Micro({middle}, 'UTC')" if name in TIMES else middle
+        for sign, keep in ((">", lambda value: value > int(middle)), ("<=", lambda value: value <= int(middle))):
+            checks.equal(f"its rows with {name} {sign} {middle}", clickhouse(columns, f"WHERE {name} {sign} {bound}"),
+                         [row for row in expected if row[number] is not None and keep(int(row[number]))])
 
 
 setup()
