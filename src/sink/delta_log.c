@@ -17,11 +17,9 @@ char *tide_delta_log_name(const char *folder, int64_t version, const char *suffi
 /* ---- which commits there are ---- */
 
 struct listing {
-  int64_t known;   /* the version that is known already, -1: none */
-  bool has_known;  /* it is in the log */
-  int64_t lowest;  /* of the versions above it; -1: there is none */
-  int64_t highest; /* likewise */
-  int64_t count;   /* of those */
+  int64_t lowest; /* of the versions; -1: there is none */
+  int64_t highest;
+  int64_t count;
 };
 
 /* The version that an object's name says, -1 when it is no commit's. */
@@ -41,11 +39,9 @@ static bool see(void *context, const char *name, int64_t size, struct tide_err *
   struct listing *listing = context;
   const int64_t version = version_of(name);
   (void)size, (void)err;
-  if (version == listing->known)
-    listing->has_known = true;
-  if (version <= listing->known || version < 0)
+  if (version < 0)
     return true;
-  if (listing->lowest < 0 || version < listing->lowest)
+  if (listing->count == 0 || version < listing->lowest)
     listing->lowest = version;
   if (version > listing->highest)
     listing->highest = version;
@@ -53,24 +49,41 @@ static bool see(void *context, const char *name, int64_t size, struct tide_err *
   return true;
 }
 
-static void list_commits(struct tide_target *target, const char *folder, int64_t known, struct listing *ret_listing,
-                         struct tide_err *err) {
-  struct listing listing = {.known = known, .has_known = known < 0, .lowest = -1, .highest = -1};
-  char *after = known > 0 ? tide_delta_log_name(folder, known - 1, commit_suffix, err) : NULL;
-  if (!tide_err_is_set(err))
-    target->methods->list(target, folder, after, see, &listing, err);
-  tide_free(after);
-  *ret_listing = listing;
+/* A log that is read from its start has one, and no gap. */
+static void check_whole(struct tide_target *target, const char *folder, struct tide_err *err) {
+  struct listing listing = {.lowest = -1, .highest = -1};
+  if (target->methods->list(target, folder, NULL, see, &listing, err) != 0)
+    return;
+  if (listing.count > 0 && (listing.lowest > 0 || listing.count != listing.highest + 1))
+    tide_err_set(err, SQLITE_CORRUPT,
+                 "%s has %lld of the versions 0 to %lld: somebody else has cleaned up the Delta table's log, give the "
+                 "sink another folder",
+                 folder, (long long)listing.count, (long long)listing.highest);
 }
 
-static void check_listing(const struct listing *listing, const char *folder, struct tide_err *err) {
-  if (listing->has_known && (listing->count == 0 || listing->lowest == listing->known + 1) &&
-      listing->count == listing->highest - listing->lowest + (listing->count > 0))
+static bool is_there(struct tide_target *target, const char *folder, int64_t version, struct tide_err *err) {
+  struct tide_err unread = {0};
+  char *name = tide_delta_log_name(folder, version, commit_suffix, err);
+  if (name == NULL)
+    return false;
+  const bool there = target->methods->open_read(target, name, &unread) == 0;
+  if (there)
+    target->methods->close_read(target);
+  else if (unread.rc != SQLITE_CANTOPEN)
+    tide_err_set(err, unread.rc, "%s", unread.msg);
+  tide_free(name);
+  return there;
+}
+
+/* Makes sure that no version is missing behind the one that is known from the kept copy. A log loses its oldest
+ * commits first: when that one is there, so are all that came after it. */
+static void settle(struct tide_target *target, const char *folder, struct tide_delta_table *table,
+                   struct tide_err *err) {
+  if (table->version >= 0 && is_there(target, folder, table->version, err))
     return;
-  tide_err_set(err, SQLITE_CORRUPT,
-               "%s is without versions between %lld and %lld: somebody else has cleaned up the Delta table's log, give "
-               "the sink another folder",
-               folder, (long long)listing->known + 1, (long long)listing->highest);
+  tide_delta_table_clear(table);
+  if (!tide_err_is_set(err))
+    check_whole(target, folder, err);
 }
 
 /* ---- commits ---- */
@@ -80,35 +93,35 @@ static long read_target(void *context, void *into, size_t size, struct tide_err 
   return target->methods->read(target, into, size, err);
 }
 
-static void read_commit(struct tide_target *target, const char *name, struct tide_delta_table *table,
+/* false: there is no such commit, or err is set. */
+static bool read_commit(struct tide_target *target, const char *name, struct tide_delta_table *table,
                         struct tide_err *err) {
   struct tide_delta_lines lines = {.read = read_target, .context = target};
   struct tide_json_slice line;
-  if (target->methods->open_read(target, name, err) != 0)
-    return;
+  struct tide_err unread = {0};
+  if (target->methods->open_read(target, name, &unread) != 0) {
+    if (unread.rc != SQLITE_CANTOPEN)
+      tide_err_set(err, unread.rc, "%s", unread.msg);
+    return false;
+  }
   while (tide_delta_lines_next(&lines, &line, err))
     tide_delta_table_apply(table, line.at, line.size, err);
   target->methods->close_read(target);
   tide_delta_lines_clear(&lines);
   tide_err_prefix(err, "%s", name);
+  return !tide_err_is_set(err);
 }
 
 int tide_delta_log_read(struct tide_target *target, const char *folder, struct tide_delta_table *table,
                         struct tide_err *err) {
-  struct listing listing;
-  list_commits(target, folder, table->version, &listing, err);
-  if (!tide_err_is_set(err) && !listing.has_known && table->version == table->kept_version) {
-    tide_delta_table_clear(table);
-    list_commits(target, folder, table->version, &listing, err);
-  }
-  if (!tide_err_is_set(err))
-    check_listing(&listing, folder, err);
-  while (!tide_err_is_set(err) && table->version < listing.highest) {
+  bool more = true;
+  if (table->version == table->kept_version)
+    settle(target, folder, table, err);
+  while (more && !tide_err_is_set(err)) {
     char *name = tide_delta_log_name(folder, table->version + 1, commit_suffix, err);
-    if (name != NULL)
-      read_commit(target, name, table, err);
+    more = name != NULL && read_commit(target, name, table, err);
+    table->version += more;
     tide_free(name);
-    table->version++;
   }
   if (!tide_err_is_set(err) && table->version >= 0 && (table->protocol.len == 0 || table->meta.len == 0))
     tide_err_set(err, SQLITE_CORRUPT, "%s has no protocol and metaData: it is no log of a Delta table", folder);

@@ -480,8 +480,8 @@ START_TEST(a_log_with_a_gap_is_an_error) {
   put(target, log_name(3, ".json"), PROTOCOL);
   const struct tide_delta_add add = batch(3);
   ck_assert_int_eq(tide_delta_commit(target, &add, &altered, &err), SQLITE_CORRUPT);
-  ck_assert_str_eq(err.msg, "logs/_delta_log is without versions between 0 and 3: somebody else has cleaned up the "
-                            "Delta table's log, give the sink another folder");
+  ck_assert_str_eq(err.msg, "logs/_delta_log has 3 of the versions 0 to 3: somebody else has cleaned up the Delta "
+                            "table's log, give the sink another folder");
   tide_target_destroy(target);
 }
 END_TEST
@@ -661,6 +661,26 @@ START_TEST(a_log_that_was_taken_away_begins_anew) {
 }
 END_TEST
 
+/* As others do when commits are old: the first ones go, and their checkpoint stands for them. */
+START_TEST(a_log_that_others_have_cut_short_is_an_error) {
+  struct tide_err err = {0};
+  struct tide_target *target = folder();
+  char path[300];
+  bool altered = false;
+  commit_batches(target, 1, 12);
+  for (int version = 0; version < 10; version++) {
+    snprintf(path, sizeof path, "%s/%s", root, log_name(version, ".json"));
+    ck_assert_int_eq(unlink(path), 0);
+  }
+  const struct tide_delta_add add = batch(13);
+  ck_assert_int_eq(tide_delta_commit(target, &add, &altered, &err), SQLITE_CORRUPT);
+  ck_assert_str_eq(err.msg, "logs/_delta_log has 2 of the versions 0 to 11: somebody else has cleaned up the Delta "
+                            "table's log, give the sink another folder");
+  ck_assert(!has(target, log_name(0, ".json")) && !has(target, log_name(12, ".json")));
+  remove_folder(target);
+}
+END_TEST
+
 START_TEST(every_failed_allocation_is_an_error_and_leaks_nothing) {
   oom_install();
   for (long n = 1;; n++) {
@@ -709,6 +729,7 @@ int main(void) {
                                 a_failed_call_is_made_good_by_the_next_try,
                                 so_it_is_in_a_folder,
                                 a_log_that_was_taken_away_begins_anew,
+                                a_log_that_others_have_cut_short_is_an_error,
                                 every_failed_allocation_is_an_error_and_leaks_nothing,
                                 NULL};
   return unit_main("delta", tests);
