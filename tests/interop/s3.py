@@ -236,6 +236,40 @@ def an_export_killed_on_its_way_is_taken_up(world):
         assert all(world.client.get(key) == content for key, content in before.items()), name
 
 
+TABLE = """CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, body TEXT, partition_by=source);
+INSERT INTO tidemark_sink(sink, dataset, target, format, options, max_rows)
+  VALUES ('lake', 'logs', '{url}', 'parquet', '{options}', 2);
+INSERT INTO logs WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 24)
+  SELECT 'a/b c%' || (i % 3), i FROM n;
+"""
+
+
+def a_folder_is_a_delta_table_too(world):
+    """Ticks killed at some of their requests: each batch is one commit all the same."""
+    for nth in (None, 4, 7):
+        prefix = f"delta-{nth}"
+        with gate.Gate(world.port) as door:
+            options = {"endpoint": f"http://127.0.0.1:{door.port}", "region": swift.REGION, "table": "delta"}
+            url = f"s3://tide-marks/{prefix}"
+            world.sql(prefix + ".db", TABLE.format(url=url, options=json.dumps(options)))
+            if nth is not None:
+                kill_export(world, prefix + ".db", door, b"PUT", nth, "answered")
+            said = export(world, prefix + ".db")
+            assert said["failed"] == 0 and not said["more"], said
+        log = f"{prefix}/logs/_delta_log/"
+        keys = world.client.keys(log)
+        commits = [key for key in keys if key.endswith(".json")]
+        assert commits == [f"{log}{version:020d}.json" for version in range(12)], commits
+        actions = [json.loads(line) for key in commits for line in world.client.get(key).splitlines()]
+        paths = [action["add"]["path"].replace("%25", "%") for action in actions if "add" in action]
+        objects = world.sql(prefix + ".db", "SELECT object FROM tidemark_export_log ORDER BY object;").splitlines()
+        assert sorted("logs/" + path for path in paths) == objects, (nth, paths)
+        assert all(world.client.get(f"{prefix}/{name}")[:4] == b"PAR1" for name in objects)
+        pointer = json.loads(world.client.get(log + "_last_checkpoint"))
+        checkpoint = world.client.get(f"{log}{pointer['version']:020d}.checkpoint.parquet")
+        assert len(checkpoint) == pointer["sizeInBytes"] and pointer["numOfAddFiles"] == pointer["version"] + 1, pointer
+
+
 def other_rows_under_the_object_s_name_stay(world):
     with gate.Gate(world.port) as door:
         make_sink(world, "other.db", "s3://tide-marks/rows", f"http://127.0.0.1:{door.port}")
@@ -288,6 +322,7 @@ TESTS = [
     another_region_is_named,
     an_export_arrives_whole_and_once,
     an_export_killed_on_its_way_is_taken_up,
+    a_folder_is_a_delta_table_too,
     other_rows_under_the_object_s_name_stay,
     what_was_delivered_is_verified,
     no_secret_is_in_the_database,
