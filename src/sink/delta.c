@@ -200,6 +200,8 @@ int tide_delta_commit(struct tide_target *target, const struct tide_delta_add *a
     tide_delta_save(target, &add->object, commit.folder, &commit.table, err);
   if (!tide_err_is_set(err))
     *ret_altered = commit.altered;
+  if ((err->rc & 0xff) == SQLITE_CONSTRAINT)
+    tide_err_prefix(err, "%.*s", (int)table_size(add), add->object.name);
   close_committing(&commit);
   return err->rc;
 }

@@ -34,7 +34,8 @@ struct tide_delta_table {
 void tide_delta_table_init(struct tide_delta_table *table);
 void tide_delta_table_clear(struct tide_delta_table *table); /* as after init */
 
-/* Takes an action: one line of a commit. Unknown ones are passed over. SQLITE_CORRUPT when it is no action. */
+/* Takes an action: one line of a commit. One that is not known makes the table a
+ * shared one. SQLITE_CORRUPT when it is no action. */
 void tide_delta_table_apply(struct tide_delta_table *table, const void *line, size_t size, struct tide_err *err);
 
 /* The version that an application has come to; false: it never was here. */

@@ -119,6 +119,22 @@ START_TEST(iso_is_an_option_of_text_formats) {
 }
 END_TEST
 
+START_TEST(a_folder_of_parquet_may_be_a_delta_table) {
+  struct tide_sink_config config = parse("file:///a", "parquet", NULL, NULL, "{\"table\":\"delta\"}");
+  ck_assert(config.delta);
+  tide_sink_config_clear(&config);
+  config = parse("file:///a", "parquet", NULL, NULL, NULL);
+  ck_assert(!config.delta);
+  tide_sink_config_clear(&config);
+  expect_refused("file:///a", "csv", NULL, NULL, "{\"table\":\"delta\"}",
+                 "option table=delta needs format parquet, not csv");
+  expect_refused("file:///a", "parquet", NULL, NULL, "{\"table\":\"iceberg\"}",
+                 "option table is \"iceberg\": expected delta");
+  expect_refused("file:///a", "parquet", NULL, NULL, "{\"iso\":true}",
+                 "option iso does nothing for format parquet, which has timestamps of its own");
+}
+END_TEST
+
 START_TEST(unknown_formats_are_refused) {
   expect_refused("file:///a", "xml", NULL, NULL, NULL,
                  "format \"xml\" is not known here: expected one of ndjson, ndjson.zst, csv, csv.zst, parquet");
@@ -187,6 +203,7 @@ int main(void) {
                                 sink_without_target_is_the_users,
                                 unknown_targets_are_refused,
                                 iso_is_an_option_of_text_formats,
+                                a_folder_of_parquet_may_be_a_delta_table,
                                 unknown_formats_are_refused,
                                 bad_columns_are_refused_by_name,
                                 bad_options_are_refused_by_name,
