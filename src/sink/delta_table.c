@@ -67,6 +67,11 @@ static void take_txn(struct tide_delta_table *table, struct tide_json_slice obje
   tide_buf_clear(&app);
 }
 
+/* Whether a protocol says more than the two numbers of ours. */
+static bool has_features(struct tide_json_slice protocol) {
+  return tide_json_member(protocol, "readerFeatures").size > 0 || tide_json_member(protocol, "writerFeatures").size > 0;
+}
+
 /* Whether a file has nothing but what a checkpoint of ours carries on. */
 static bool is_plain_file(struct tide_json_slice object) {
   static const char *const known[] = {"path", "partitionValues", "size", "modificationTime", "dataChange", "stats"};
@@ -89,7 +94,7 @@ static void share(struct tide_delta_table *table) {
 }
 
 static void take_add(struct tide_delta_table *table, struct tide_json_slice object, struct tide_err *err) {
-  if (!is_plain_file(object))
+  if (!is_plain_file(object) || !tide_json_slice_is(tide_json_member(object, "dataChange"), "true"))
     share(table);
   if (table->shared)
     return;
@@ -100,6 +105,8 @@ static void take_add(struct tide_delta_table *table, struct tide_json_slice obje
 
 static void take(struct tide_delta_table *table, struct tide_json_slice name, struct tide_json_slice object,
                  struct tide_err *err) {
+  if (tide_json_slice_is(name, "protocol") && has_features(object))
+    share(table);
   if (tide_json_slice_is(name, "add"))
     take_add(table, object, err);
   else if (tide_json_slice_is(name, "txn"))

@@ -22,8 +22,9 @@ struct tide_delta_table {
   struct tide_delta_txn *txns;
   size_t ntxns;
   size_t txns_cap;
-  /* Somebody else wrote what we do not carry on (removed files, files with a deletion vector ...): whoever does it
-   * makes the checkpoints, and we keep no list of the files. */
+  /* Somebody else wrote what we do not carry on (removed files, files with a deletion vector, files that were there and
+   * are described anew, features of the protocol ...): whoever does it makes the checkpoints, and we keep no list of
+   * the files. */
   bool shared;
   int64_t kept_version; /* of the kept copy, -1: there is none; the number of files in it */
   int64_t kept_adds;

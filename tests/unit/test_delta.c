@@ -456,11 +456,10 @@ START_TEST(a_batch_that_another_owner_commits_meanwhile_is_one_commit) {
 }
 END_TEST
 
-START_TEST(what_others_remove_ends_our_checkpoints_and_not_our_commits) {
+static void expect_no_checkpoints_after(const char *commit) {
   struct tide_target *target = memory();
   commit_batches(target, 1, 5);
-  put(target, log_name(5, ".json"),
-      "{\"remove\":{\"path\":\"x.parquet\",\"dataChange\":true}}\n{\"txn\":{\"appId\":\"spark\",\"version\":7}}\n");
+  put(target, log_name(5, ".json"), commit);
   for (int n = 6; n <= 25; n++)
     commit_batches(target, n, n);
   commit_batches(target, 25, 25);
@@ -470,6 +469,25 @@ START_TEST(what_others_remove_ends_our_checkpoints_and_not_our_commits) {
   ck_assert(!has(target, "logs/_delta_log/_last_checkpoint"));
   ck_assert(has(target, "logs/_delta_log/_tidemark"));
   tide_target_destroy(target);
+}
+
+START_TEST(what_others_remove_ends_our_checkpoints_and_not_our_commits) {
+  expect_no_checkpoints_after(
+      "{\"remove\":{\"path\":\"x.parquet\",\"dataChange\":true}}\n{\"txn\":{\"appId\":\"spark\",\"version\":7}}\n");
+}
+END_TEST
+
+/* A checkpoint of ours would have the protocol without its features, which no reader takes. */
+START_TEST(so_do_features_of_the_protocol) {
+  expect_no_checkpoints_after("{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":7,\"writerFeatures\":["
+                              "\"appendOnly\",\"invariants\"]}}\n");
+}
+END_TEST
+
+/* A checkpoint of ours would have the file twice. */
+START_TEST(so_does_a_file_that_is_described_anew) {
+  expect_no_checkpoints_after("{\"add\":{\"path\":\"x.parquet\",\"partitionValues\":{},\"size\":1,"
+                              "\"modificationTime\":1,\"dataChange\":false,\"stats\":\"{}\"}}\n");
 }
 END_TEST
 
@@ -722,6 +740,8 @@ int main(void) {
                                 whoever_comes_second_takes_the_next_version,
                                 a_batch_that_another_owner_commits_meanwhile_is_one_commit,
                                 what_others_remove_ends_our_checkpoints_and_not_our_commits,
+                                so_do_features_of_the_protocol,
+                                so_does_a_file_that_is_described_anew,
                                 a_log_with_a_gap_is_an_error,
                                 a_commit_that_is_no_json_is_an_error,
                                 the_tenth_commit_makes_a_checkpoint,
