@@ -55,10 +55,10 @@ static void put_tick(struct tide_buf *json, const struct tide_tick *tick, struct
   tide_buf_printf(
       json, err,
       "\"batches\":%lld,\"rows\":%lld,\"skipped\":%lld,\"dead\":%lld,\"altered\":%lld,\"bytes\":%lld,\"failed\":%lld,"
-      "\"waiting\":%lld,\"more\":%s",
+      "\"waiting\":%lld,\"stopped\":%lld,\"more\":%s",
       (long long)tick->batches, (long long)tick->rows, (long long)tick->skipped, (long long)tick->dead,
       (long long)tick->altered, (long long)tick->bytes, (long long)tick->failed, (long long)tick->waiting,
-      tick->more ? "true" : "false");
+      (long long)tick->stopped, tick->more ? "true" : "false");
 }
 
 static void add_tick(struct tide_tick *total, const struct tide_tick *tick) {
@@ -70,7 +70,12 @@ static void add_tick(struct tide_tick *total, const struct tide_tick *tick) {
   total->bytes += tick->bytes;
   total->failed += tick->failed;
   total->waiting += tick->waiting;
+  total->stopped += tick->stopped;
   total->more = total->more || tick->more;
+}
+
+static bool is_stopped(const char *state) {
+  return strcmp(state, "blocked") == 0 || strcmp(state, "diverged") == 0;
 }
 
 static void export_sink(struct export_call *call, struct tide_runner *runner, const struct tide_sink *sink,
@@ -78,14 +83,20 @@ static void export_sink(struct export_call *call, struct tide_runner *runner, co
   struct tide_tick tick = {0};
   if (strcmp(sink->state, "active") == 0)
     tide_runner_tick(runner, sink, &tick, err);
+  const char *state = tick.state != NULL ? tick.state : sink->state;
+  tick.stopped = is_stopped(state);
   if (tick.failed > 0 && call->sink != NULL)
     tide_durable_check_writable(runner->conn->db, runner->schema, err); /* of all sinks, the others may go on */
   tide_buf_put_string(call->json, call->found > 1 ? ",{" : "{", err);
+  if (strcmp(runner->schema, "main") != 0) {
+    tide_functions_put_text(call->json, "schema", runner->schema, err);
+    tide_buf_put_u8(call->json, ',', err);
+  }
   tide_functions_put_text(call->json, "sink", sink->sink, err);
   tide_buf_put_u8(call->json, ',', err);
   tide_functions_put_text(call->json, "dataset", sink->dataset, err);
   tide_buf_put_u8(call->json, ',', err);
-  tide_functions_put_text(call->json, "state", sink->state, err);
+  tide_functions_put_text(call->json, "state", state, err);
   tide_buf_put_u8(call->json, ',', err);
   put_tick(call->json, &tick, err);
   if (tick.failures.len > 0)
@@ -130,7 +141,7 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
       tide_err_set(err, SQLITE_ERROR,
                    "sink %s has no target: drive it with SQL, or with tidemark_claim and tidemark_ack", sinks[i].sink);
     if (!tide_err_is_set(err) && sinks[i].target != NULL &&
-        (call->sink != NULL || strcmp(sinks[i].state, "active") == 0)) {
+        (call->sink != NULL || strcmp(sinks[i].state, "active") == 0 || is_stopped(sinks[i].state))) {
       call->found++;
       export_sink(call, &runner, &sinks[i], err);
     }

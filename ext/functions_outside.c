@@ -110,6 +110,22 @@ void tide_function_peek(sqlite3_context *context, int argc, sqlite3_value **argv
 
 /* ---- tidemark_fork ---- */
 
+/* What another process sends this moment may arrive under the old names, and again under the new ones. */
+static void refuse_while_shipping(const struct tide_runner *runner, const struct tide_sink *sink,
+                                  struct tide_err *err) {
+  struct tide_batch_row row;
+  const int64_t now = tide_host_now_ms(runner->conn->db, runner->schema);
+  sqlite3_stmt *stmt = tide_batch_prepare(runner->conn->db, runner->schema, 0, sink->sink, sink->dataset, err);
+  while (tide_batch_next(stmt, &row, err)) {
+    if (!tide_batch_is_abandoned(row.owner, row.lease_until, now) && strcmp(row.owner, runner->owner) != 0)
+      tide_err_set(err, SQLITE_BUSY,
+                   "sink %s: batch %lld is being shipped by another process: fork when that has ended", sink->sink,
+                   (long long)row.batch);
+    tide_batch_row_clear(&row);
+  }
+  sqlite3_finalize(stmt);
+}
+
 static void fork_one(struct outside_call *call, struct tide_runner *runner, const struct tide_sink *sink,
                      struct tide_err *err) {
   struct tide_durable durable;
@@ -121,6 +137,8 @@ static void fork_one(struct outside_call *call, struct tide_runner *runner, cons
   if (tide_err_is_set(err))
     return;
   tide_durable_begin(db, runner->schema, &durable, err);
+  if (!tide_err_is_set(err))
+    refuse_while_shipping(runner, sink, err);
   if (!tide_err_is_set(err)) {
     given_up = tide_sink_fork(db, runner->schema, sink->sink, sink->dataset, log_id, err);
     tide_sink_set_state(db, runner->schema, sink->sink, sink->dataset, "diverged", "active", err);

@@ -107,6 +107,7 @@ static void set_state(struct tide_deliveries *deliveries, const char *state, str
     tide_sink_set_state(runner->conn->db, runner->schema, deliveries->sink->sink, deliveries->sink->dataset, "active",
                         state, err);
   tide_durable_end(&txn, err);
+  deliveries->tick->state = state;
 }
 
 /* Nobody knows what became of the batch. What is the place's fault concerns all batches for it. */
@@ -118,6 +119,12 @@ static void fail(struct tide_deliveries *deliveries, const struct tide_batch_row
                      "%s (the batch keeps the configuration it was claimed with: mend the sink, then DELETE FROM "
                      "tidemark_batch WHERE batch = %lld to have its rows claimed anew)",
                      failure->msg, (long long)row->batch);
+  else if (deliveries->outlet.place != NULL && deliveries->outlet.target == NULL)
+    sqlite3_snprintf(
+        (int)sizeof said.msg, said.msg,
+        "%s (batch %lld keeps its target: when that is wrong and has nothing of it, mend the sink and delete "
+        "the row in tidemark_batch)",
+        failure->msg, (long long)row->batch);
   if (tide_outlet_is_to_blame(&deliveries->outlet, &said))
     keep_all(deliveries, row, said.msg, -1, err);
   else

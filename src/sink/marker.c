@@ -68,6 +68,26 @@ static enum tide_marker_verdict compare(const struct tide_sink_count *count, int
   return tick >= count->tick - 1 ? TIDE_MARKER_AHEAD : TIDE_MARKER_BEHIND;
 }
 
+struct others {
+  const char *log_id;
+  bool found;
+};
+
+static bool see_other(void *context, const char *name, int64_t size, struct tide_err *err) {
+  struct others *others = context;
+  const char *last = strrchr(name, '/');
+  (void)size, (void)err;
+  others->found = last != NULL && strncmp(last + 1, others->log_id, strlen(others->log_id)) == 0;
+  return !others->found;
+}
+
+/* Two sinks of one log would put the same rows beside each other, and after a symbolic link nobody else can tell. */
+static bool has_another(struct tide_target *target, const char *log_id, struct tide_err *err) {
+  struct others others = {.log_id = log_id};
+  target->methods->list(target, "_tidemark", NULL, see_other, &others, err);
+  return others.found;
+}
+
 enum tide_marker_verdict tide_marker_look(struct tide_target *target, const char *log_id, const char *sink,
                                           const struct tide_sink_count *count, int64_t *ret_tick,
                                           struct tide_err *err) {
@@ -82,6 +102,8 @@ enum tide_marker_verdict tide_marker_look(struct tide_target *target, const char
       verdict = compare(count, *ret_tick, token);
     else
       tide_err_set(err, SQLITE_CORRUPT, "object %s is not one that Tidemark wrote: move it away", name);
+  } else if (verdict == TIDE_MARKER_OURS && !tide_err_is_set(err) && has_another(target, log_id, err)) {
+    verdict = TIDE_MARKER_ANOTHERS;
   }
   tide_free(name);
   return verdict;

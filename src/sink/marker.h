@@ -12,10 +12,11 @@
 #include "store/sink_count.h"
 
 enum tide_marker_verdict {
-  TIDE_MARKER_OURS,    /* it has the present tick, or the one before it, or there is none and never was */
-  TIDE_MARKER_AHEAD,   /* it was told a tick that this database knows nothing of */
-  TIDE_MARKER_MISSING, /* there is none, though ticks were marked: not the place that this sink wrote to */
-  TIDE_MARKER_BEHIND   /* it has an older one: an old copy of that place */
+  TIDE_MARKER_OURS,     /* it has the present tick, or the one before it, or there is none and never was */
+  TIDE_MARKER_ANOTHERS, /* there is none and never was, but one of another sink of the same log */
+  TIDE_MARKER_AHEAD,    /* it was told a tick that this database knows nothing of */
+  TIDE_MARKER_MISSING,  /* there is none, though ticks were marked: not the place that this sink wrote to */
+  TIDE_MARKER_BEHIND    /* it has an older one: an old copy of that place */
 };
 
 /* Reads the marker of a sink; *ret_tick is the one that it has, 0 for none. */

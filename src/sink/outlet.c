@@ -105,7 +105,12 @@ static void sweep(struct tide_outlet *outlet, const struct tide_outlet_call *cal
 
 static void refuse_place(const struct tide_outlet_call *call, enum tide_marker_verdict verdict, int64_t tick,
                          int64_t marked, struct tide_err *err) {
-  if (verdict == TIDE_MARKER_MISSING)
+  if (verdict == TIDE_MARKER_ANOTHERS)
+    tide_err_set(err, SQLITE_CONSTRAINT,
+                 "%s holds what another sink of this log wrote, as _tidemark says: give sink %s a place of its own, or "
+                 "register it under that sink's name",
+                 call->place.place, call->place.sink);
+  else if (verdict == TIDE_MARKER_MISSING)
     tide_err_set(err, SQLITE_CANTOPEN,
                  "%s is not the place that sink %s wrote to, which has a mark of tick %lld in _tidemark: is a disk not "
                  "mounted? To begin there anew: SELECT tidemark_fork('%s')",

@@ -35,6 +35,8 @@ struct tide_tick {
   int64_t bytes;
   int64_t failed;
   int64_t waiting;          /* partitions that wait for company, for their next try, or for another process */
+  int64_t stopped;          /* sinks that are blocked or diverged: nothing goes on until somebody does something */
+  const char *state;        /* that the sink came to in this tick, a constant; NULL: the one it had */
   bool more;                /* stopped at max_batches */
   struct tide_buf failures; /* JSON objects with commas between */
 };

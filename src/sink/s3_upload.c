@@ -37,13 +37,17 @@ static void send(struct tide_s3 *s3, const struct tide_s3_call *call, struct tid
     tide_s3_fail(s3, call, err);
 }
 
-/* Whether there is an object of that key. Who may only put, and not look, is told "forbidden" of a key that is not
- * there: the put itself then says what is wrong, if anything is. */
+/* Whether there is an object of that key, as sure as can be: where the service knows no condition, nothing else keeps one
+ * from being replaced. Who may only put, and not look, is told "forbidden" of a key that is not there, and other
+ * refusals come without words here: the put itself then says what is wrong, if anything is. */
 static void look(struct tide_s3_upload *upload, struct tide_s3 *s3, struct tide_err *err) {
   const struct tide_s3_call call = {.method = "HEAD", .doing = "looking for", .key = upload->key};
   tide_s3_send(s3, &call, err);
-  if (!tide_err_is_set(err))
-    upload->exists = s3->answer.status / 100 == 2;
+  if (tide_err_is_set(err))
+    return;
+  upload->exists = s3->answer.status / 100 == 2;
+  if (s3->answer.status >= 500 || s3->answer.status == 429)
+    tide_s3_fail(s3, &call, err);
 }
 
 /* ---- in parts ---- */

@@ -11,7 +11,7 @@ sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sin
       "SELECT s.sink, s.dataset, s.target, s.format, s.columns, s.filter, s.options, s.state, t.folder, t.prefix,"
       " s.start, s.max_rows, s.max_bytes, s.min_rows, s.max_delay, t.caught_up, t.epoch"
       " FROM \"%w\".tidemark_sink s JOIN \"%w\".tidemark_sink_state t ON t.sink = s.sink AND t.dataset = s.dataset"
-      " WHERE (?1 IS NULL OR s.sink = ?1) AND (?2 IS NULL OR s.dataset = ?2) ORDER BY s.sink, s.dataset",
+      " WHERE (?1 IS NULL OR s.sink = ?1) AND (?2 IS NULL OR s.dataset = ?2 COLLATE NOCASE) ORDER BY s.sink, s.dataset",
       schema, schema);
   if (stmt != NULL) {
     sqlite3_bind_text(stmt, 1, sink, -1, SQLITE_TRANSIENT);

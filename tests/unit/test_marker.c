@@ -1,6 +1,7 @@
 /* A target that is told each tick: restored backups, live copies, and folders that are not the one written to. */
 #define _GNU_SOURCE
 #include "export_db.h"
+#include "sink/target.h"
 
 static const char *mark_of(const char *in) {
   return db_text(db, "SELECT CAST(readfile('%s/_tidemark/' || (SELECT log_id FROM tidemark_dataset) || '.s') AS TEXT)",
@@ -235,6 +236,69 @@ START_TEST(places_within_each_other_are_refused) {
 }
 END_TEST
 
+START_TEST(the_place_of_another_sink_of_the_log_is_not_shared) {
+  start();
+  append_many(1, 1);
+  tick("batches");
+  const int files = files_below(folder);
+  db_exec(db,
+          "DELETE FROM tidemark_sink; INSERT INTO tidemark_sink(sink, dataset, target, format)"
+          " VALUES ('t', 'logs', 'file://%s', 'ndjson')",
+          folder);
+  ck_assert_str_eq(
+      db_text(db, "SELECT tidemark_export('t') ->> '$.sinks[0].failures[0].error'"),
+      db_text(
+          db,
+          "SELECT '%s holds what another sink of this log wrote, as _tidemark says: give sink t a place of its own, or "
+          "register it under that sink''s name'",
+          folder));
+  ck_assert_int_eq(files_below(folder), files);
+  end();
+}
+END_TEST
+
+static void fork_in_between(const char *step) {
+  if (strcmp(step, "written") != 0)
+    return;
+  tide_target_dir_step = NULL;
+  sqlite3 *other = db_open(scratch_path("db"), "shim");
+  db_refuses(other, SQLITE_BUSY, "sink s: batch 1 is being shipped by another process: fork when that has ended",
+             "SELECT tidemark_fork('s')");
+  db_close(other);
+}
+
+START_TEST(no_fork_while_another_process_ships) {
+  start();
+  append_many(1, 1);
+  tide_target_dir_step = fork_in_between;
+  ck_assert_str_eq(tick("rows"), "1");
+  ck_assert_ptr_null(tide_target_dir_step);
+  db_exec(db, "SELECT tidemark_fork('s')");
+  end();
+}
+END_TEST
+
+START_TEST(a_sink_that_stopped_is_in_every_answer) {
+  start();
+  append_many(1, 1);
+  tick("batches");
+  copy_db("copy");
+  append_many(1, 1);
+  tick("batches");
+  switch_to("copy");
+  append_many(1, 1);
+  ck_assert_str_eq(db_text(db, "SELECT e ->> '$.sinks[0].state', e ->> 'stopped' FROM (SELECT tidemark_export() AS e)"),
+                   "diverged|1");
+  for (int i = 0; i < 3; i++)
+    ck_assert_str_eq(
+        db_text(db, "SELECT e ->> '$.sinks[0].state', e ->> 'stopped' FROM (SELECT tidemark_export() AS e)"),
+        "diverged|1");
+  db_exec(db, "UPDATE tidemark_sink SET state = 'paused'");
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_export() ->> 'stopped'"), "0");
+  end();
+}
+END_TEST
+
 START_TEST(a_fork_begins_anew_in_an_empty_folder) {
   start();
   append_many(1, 1);
@@ -356,6 +420,9 @@ int main(void) {
                                 an_empty_folder_in_its_place_is_not_written_to,
                                 a_place_that_is_away_costs_one_batch_and_waits_as_a_whole,
                                 places_within_each_other_are_refused,
+                                the_place_of_another_sink_of_the_log_is_not_shared,
+                                no_fork_while_another_process_ships,
+                                a_sink_that_stopped_is_in_every_answer,
                                 a_fork_begins_anew_in_an_empty_folder,
                                 an_old_copy_of_the_folder_is_noticed,
                                 a_target_may_be_moved_with_its_folder_or_begin_anew,
