@@ -102,6 +102,19 @@ def check_files(database, table):
     assert table.txns == {f"{log_id}/lake/{partition}/0": until for partition, until in untils.items()}
 
 
+def check_bounds(database, table):
+    """What the statistics say lies in a file, which readers pass over when it cannot hold what they look for."""
+    for obj, *bounds in database.rows("""SELECT json_array(object, min(l.since), max(l.since), min(ms), max(ms), min(n),
+        max(n), count(*) - count(ns)) FROM tidemark_export_log e CROSS JOIN logs l ON l.partition = e.partition
+        AND l.since > e.since AND l.since <= e.until GROUP BY object;"""):
+        stats = json.loads(table.adds[urllib.parse.quote(obj.split("/", 1)[1], safe="/=~")]["stats"])
+        least, greatest = stats["minValues"], stats["maxValues"]
+        found = [least["since"], greatest["since"], least["ms"], greatest["ms"], least["n"], greatest["n"]]
+        bounds[2:4] = [f"1970-01-01T00:00:00.{ms:03d}Z" for ms in bounds[2:4]]
+        assert found == bounds[:6], (stats, bounds)
+        assert stats["nullCount"]["ns"] == bounds[6] and not {"source", "day", "ok"} & stats["nullCount"].keys(), stats
+
+
 def check_pointer(table):
     with open(f"{table.folder}/_delta_log/_last_checkpoint", encoding="utf-8") as file:
         pointer = json.load(file)
@@ -123,6 +136,7 @@ def check(database):
     table = Table(f"{database.home}/lake/logs")
     check_schema(table, {})
     check_files(database, table)
+    check_bounds(database, table)
     check_pointer(table)
     database.run("SELECT tidemark_add_column('logs', 'trace TEXT');" + ROWS +
                  "UPDATE tidemark_sink SET columns = json_insert(columns, '$[#]', 'trace');")
