@@ -139,11 +139,14 @@ static void check_start(sqlite3_value *value, struct tide_err *err) {
                  text != NULL ? text : "NULL");
 }
 
-static void check_folder(const struct guard_vtab *vtab, sqlite3_value **argv, const char *folder,
+static void check_folder(const struct guard_vtab *vtab, sqlite3_value **argv, const struct tide_sink_config *config,
                          struct tide_err *err) {
   const char *sink = (const char *)sqlite3_value_text(argument(argv, GUARD_SINK));
   const char *dataset = (const char *)sqlite3_value_text(argument(argv, GUARD_DATASET));
-  char *user = folder != NULL ? tide_sink_folder_user(vtab->conn->db, vtab->schema, sink, dataset, folder, err) : NULL;
+  const char *folder = config->place;
+  char *user = folder != NULL ? tide_sink_folder_user(vtab->conn->db, vtab->schema, sink, dataset, folder,
+                                                      !config->scheme->forwards, err)
+                              : NULL;
   if (user != NULL)
     tide_err_set(err, SQLITE_CONSTRAINT,
                  "folder %s is, holds or lies in the folder of sink %s of the same dataset: give each its own", folder,
@@ -205,7 +208,7 @@ static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char
   check_duration(argument(argv, GUARD_HOLD_AGE), "hold_age", err);
   check_duration(argument(argv, GUARD_MAX_DELAY), "max_delay", err);
   if (!tide_err_is_set(err))
-    check_folder(vtab, argv, config.place, err);
+    check_folder(vtab, argv, &config, err);
   if (!tide_err_is_set(err) && config.place != NULL)
     *ret_folder = tide_copy_string(config.place, err);
   tide_sink_config_clear(&config);

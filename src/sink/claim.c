@@ -214,7 +214,8 @@ static bool insert(struct claim *claim, struct tide_batch_row *row, struct tide_
   sqlite3 *db = claim->ds->conn->db;
   const struct tide_watermark seen = claim->watermark;
   read_watermark(claim, err);
-  if (tide_err_is_set(err) || claim->watermark.since != seen.since || claim->watermark.generation != seen.generation ||
+  if (tide_err_is_set(err) || !tide_sink_has_state(db, claim->runner->schema, row->sink, row->dataset, "active", err) ||
+      claim->watermark.since != seen.since || claim->watermark.generation != seen.generation ||
       tide_batch_is_open(db, claim->runner->schema, row->sink, row->dataset, row->partition, err))
     return false;
   /* counted again: rows may have been deleted since they were chosen, and none can be from now on */
@@ -256,10 +257,8 @@ static bool commit(struct claim *claim, struct tide_batch_row *ret_row, struct t
 }
 
 static void read_log_id(struct claim *claim, struct tide_err *err) {
-  claim->log_id =
-      tide_sink_fork_log_id(claim->ds->conn->db, claim->runner->schema, claim->sink->sink, claim->sink->dataset, err);
-  if (claim->log_id == NULL && !tide_err_is_set(err))
-    claim->log_id = tide_copy_string(claim->ds->config.log_id, err);
+  claim->log_id = tide_sink_log_id(claim->ds->conn->db, claim->runner->schema, claim->sink->sink, claim->sink->dataset,
+                                   claim->ds->config.log_id, err);
 }
 
 static void clear(struct claim *claim) {

@@ -169,17 +169,10 @@ struct waiting {
   struct tide_runner *runner;
 };
 
-/* A lease that cannot be renewed at the moment, since the database is locked, may be in a moment. */
 static bool is_over(void *context, struct tide_err *err) {
   const struct waiting *waiting = context;
-  struct tide_err lost = {0};
-  if (tide_interrupt_is_pending(waiting->interrupt, err))
-    return true;
-  if (waiting->runner->renew != NULL)
-    waiting->runner->renew(waiting->runner->renew_context, &lost);
-  const int kind = lost.rc & 0xff;
-  if (tide_err_is_set(&lost) && kind != SQLITE_BUSY && kind != SQLITE_LOCKED)
-    tide_err_set(err, lost.rc, "%s", lost.msg);
+  if (!tide_interrupt_is_pending(waiting->interrupt, err) && waiting->runner->renew != NULL)
+    waiting->runner->renew(waiting->runner->renew_context, err);
   return tide_err_is_set(err);
 }
 

@@ -77,17 +77,24 @@ static void close_shipping(struct shipping *ship) {
   tide_dataset_release(ship->ds);
 }
 
-/* A long batch keeps its lease, or notices that it lost it. */
+/* A long batch keeps its lease, or notices that it lost it. When the database is locked at the moment, the next call is
+ * soon enough, as long as the lease runs. */
 static void renew(void *context, struct tide_err *err) {
   struct shipping *ship = context;
+  struct tide_err failure = {0};
   const int64_t now = tide_dataset_now_ms(ship->ds);
   if (now >= ship->renewed_at && now - ship->renewed_at < SHIP_RENEW_MS)
     return;
   tide_rows_pause(&ship->rows);
-  if (!tide_batch_renew(ship->runner->conn->db, ship->runner->schema, ship->row->batch, now + TIDE_BATCH_LEASE_MS, err))
-    tide_err_set(err, SQLITE_CONSTRAINT, "batch %lld was taken over by another process", (long long)ship->row->batch);
-  else
+  const bool renewed = tide_batch_renew(ship->runner->conn->db, ship->runner->schema, ship->row->batch,
+                                        now + TIDE_BATCH_LEASE_MS, &failure);
+  const int kind = failure.rc & 0xff;
+  if (renewed)
     ship->renewed_at = now;
+  else if (!tide_err_is_set(&failure))
+    tide_err_set(err, SQLITE_CONSTRAINT, "batch %lld was taken over by another process", (long long)ship->row->batch);
+  else if ((kind != SQLITE_BUSY && kind != SQLITE_LOCKED) || now - ship->renewed_at >= TIDE_BATCH_LEASE_MS)
+    tide_err_set(err, failure.rc, "%s", failure.msg);
 }
 
 static const char *log_id_of(const struct shipping *ship) {

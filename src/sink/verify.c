@@ -280,9 +280,7 @@ static void read_config(struct verifying *at, struct tide_conn *conn, const stru
   struct tide_dataset *ds = tide_dataset_acquire(conn, at->log.schema, sink->dataset, err);
   if (ds == NULL)
     return;
-  at->log_id = tide_sink_fork_log_id(conn->db, at->log.schema, sink->sink, sink->dataset, err);
-  if (at->log_id == NULL && !tide_err_is_set(err))
-    at->log_id = tide_copy_string(ds->config.log_id, err);
+  at->log_id = tide_sink_log_id(conn->db, at->log.schema, sink->sink, sink->dataset, ds->config.log_id, err);
   tide_sink_config_parse(schemes, ds->spec, &words, &at->config, err);
   tide_dataset_release(ds);
 }
@@ -290,8 +288,7 @@ static void read_config(struct verifying *at, struct tide_conn *conn, const stru
 static void open_target(struct verifying *at, struct tide_err *err) {
   const struct tide_scheme *scheme = at->config.scheme;
   if (scheme->forwards)
-    tide_err_set(err, SQLITE_ERROR, "sink %s forwards to %s, which keeps nothing to read back", at->sink->sink,
-                 at->config.place);
+    tide_err_set(err, SQLITE_ERROR, "sink %s forwards to a receiver, which keeps nothing to read back", at->sink->sink);
   else
     at->target = tide_sink_config_open(&at->config, &at->patience, err);
 }

@@ -48,15 +48,15 @@ void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int6
                  place->schema, (long long)not_before, place->sink, place->dataset, place->place);
 }
 
-char *tide_sink_fork_log_id(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
-                            struct tide_err *err) {
+char *tide_sink_log_id(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *of_dataset,
+                       struct tide_err *err) {
   char *log_id = NULL;
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err, "SELECT log_id FROM \"%w\".tidemark_sink_fork WHERE sink = %Q AND dataset = %Q", schema, sink, dataset);
   if (tide_stmt_row(stmt, err))
     log_id = tide_stmt_copy_text(stmt, 0, err);
   sqlite3_finalize(stmt);
-  return log_id;
+  return log_id != NULL || tide_err_is_set(err) ? log_id : tide_copy_string(of_dataset, err);
 }
 
 int64_t tide_sink_fork(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *log_id,
@@ -67,6 +67,12 @@ int64_t tide_sink_fork(sqlite3 *db, const char *schema, const char *sink, const 
                  dataset);
   tide_stmt_exec(db, err, "DELETE FROM \"%w\".tidemark_batch WHERE sink = %Q AND dataset = %Q", schema, sink, dataset);
   return tide_err_is_set(err) ? 0 : sqlite3_changes64(db);
+}
+
+bool tide_sink_has_state(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *state,
+                         struct tide_err *err) {
+  return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_sink WHERE sink = %Q AND dataset = %Q AND state = %Q",
+                       schema, sink, dataset, state) != 0;
 }
 
 void tide_sink_set_state(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *expected,

@@ -59,15 +59,20 @@ void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int6
 
 /* ---- forks ---- */
 
-/* The log id that outside names of the sink have: the fork's, or NULL when there was none. The caller frees. */
-char *tide_sink_fork_log_id(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
-                            struct tide_err *err);
+/* The log id that outside names of the sink have: the fork's, or when there was none the one of its dataset. The caller
+ * frees. */
+char *tide_sink_log_id(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *of_dataset,
+                       struct tide_err *err);
 
 /* Gives the sink that log id and forgets its counts; its open batches are given up, whose number is the result. */
 int64_t tide_sink_fork(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *log_id,
                        struct tide_err *err);
 
 /* ---- states ---- */
+
+/* Whether the sink is there in that state. */
+bool tide_sink_has_state(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *state,
+                         struct tide_err *err);
 
 /* Sets the sink's state when it is the one expected; nothing otherwise. */
 void tide_sink_set_state(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *expected,
