@@ -99,6 +99,31 @@ START_TEST(a_restored_backup_sends_nothing_until_a_fork) {
 }
 END_TEST
 
+/* The backup holds a batch that is open; what was open is in the folder under the count that the backup has too. */
+START_TEST(rows_behind_an_open_batch_are_told_as_a_new_tick) {
+  char blocked[300];
+  start();
+  db_exec(db, "INSERT INTO logs VALUES ('p', '1')");
+  ck_assert_str_eq(tick("batches"), "1");
+  snprintf(blocked, sizeof blocked, "%s/logs/source=q", folder);
+  FILE *file = fopen(blocked, "w");
+  ck_assert_ptr_nonnull(file);
+  fclose(file);
+  db_exec(db, "INSERT INTO logs VALUES ('p', '2'), ('q', '3')");
+  ck_assert_str_eq(tick("failed"), "1");
+  copy_db("backup");
+  remove(blocked);
+  db_exec(db, "INSERT INTO logs VALUES ('p', '4'), ('p', '5')");
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_export('s', 'now') ->> 'rows'"), "3");
+  ck_assert_ptr_nonnull(strstr(mark_of(folder), "{\"tick\":3,"));
+  switch_to("backup");
+  db_exec(db, "INSERT INTO logs VALUES ('p', 'another 4')");
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_export('s', 'now') ->> 'rows'"), "0");
+  expect_state("diverged");
+  end();
+}
+END_TEST
+
 START_TEST(set_active_without_a_fork_it_diverges_again) {
   start();
   append_many(1, 1);
@@ -413,6 +438,7 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {each_tick_that_ships_is_told_before_its_first_byte,
                                 a_restored_backup_sends_nothing_until_a_fork,
+                                rows_behind_an_open_batch_are_told_as_a_new_tick,
                                 set_active_without_a_fork_it_diverges_again,
                                 of_two_live_copies_the_second_to_tick_is_stopped,
                                 copies_that_share_an_open_batch_ship_it_once,
