@@ -144,13 +144,12 @@ static void check_folder(const struct guard_vtab *vtab, sqlite3_value **argv, co
   const char *sink = (const char *)sqlite3_value_text(argument(argv, GUARD_SINK));
   const char *dataset = (const char *)sqlite3_value_text(argument(argv, GUARD_DATASET));
   const char *folder = config->place;
-  char *user = folder != NULL ? tide_sink_folder_user(vtab->conn->db, vtab->schema, sink, dataset, folder,
-                                                      !config->scheme->forwards, err)
-                              : NULL;
+  const bool is_folder = folder != NULL && !config->scheme->forwards;
+  char *user = is_folder ? tide_sink_folder_user(vtab->conn->db, vtab->schema, sink, dataset, folder, err) : NULL;
   if (user != NULL)
     tide_err_set(err, SQLITE_CONSTRAINT,
-                 "folder %s is, holds or lies in the folder of sink %s of the same dataset: give each its own", folder,
-                 user);
+                 "folder %s is, holds or lies in the folder of sink %s for the same dataset's name: give each its own",
+                 folder, user);
   tide_free(user);
 }
 
@@ -178,6 +177,20 @@ static void check_name_size(const char *what, const char *name, struct tide_err 
   tide_buf_clear(&encoded);
 }
 
+/* Beside the folders of datasets lie those of their generations, "<dataset>.g<number>", and what is ours. */
+static void check_dataset_name(const char *dataset, struct tide_err *err) {
+  const char *dot = strrchr(dataset, '.');
+  const bool generation =
+      dot != NULL && dot[1] == 'g' && dot[2] != '\0' && dot[2 + strspn(dot + 2, "0123456789")] == '\0';
+  if (generation || strcmp(dataset, "_tidemark") == 0)
+    tide_err_set(
+        err, SQLITE_CONSTRAINT,
+        "files of a dataset named %s would lie among others: expected another name than _tidemark or one that ends "
+        "like the generation of a dataset, in .g and a number",
+        dataset);
+  check_name_size("dataset", dataset, err);
+}
+
 static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char **ret_folder, struct tide_err *err) {
   const char *text[GUARD_END] = {0};
   for (int i = GUARD_SINK; i <= GUARD_OPTIONS; i++)
@@ -187,7 +200,7 @@ static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char
   check_texts(argv, err);
   if (text[GUARD_TARGET] != NULL && text[GUARD_SINK] != NULL) {
     check_name_size("sink", text[GUARD_SINK], err);
-    check_name_size("dataset", names.dataset, err);
+    check_dataset_name(names.dataset, err);
   }
   sqlite3_stmt *stmt = tide_sink_datasets_prepare(vtab->conn->db, vtab->schema, names.dataset, err);
   const bool found = tide_stmt_row(stmt, err);

@@ -63,7 +63,8 @@ static void read_watermark(struct claim *claim, struct tide_err *err) {
 static bool waits_for_company(struct claim *claim, struct tide_err *err) {
   const struct tide_sink *sink = claim->sink;
   struct tide_stats_row oldest = {0};
-  if (claim->runner->now || claim->range.rows >= sink->min_rows)
+  const bool full = claim->range.until < claim->reach.newest; /* as many rows as a batch may have */
+  if (claim->runner->now || full || claim->range.rows >= sink->min_rows)
     return false;
   if (sink->max_delay_ms < 0)
     return true;

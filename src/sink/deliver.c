@@ -54,7 +54,8 @@ static int64_t retry_delay(int64_t attempts) {
 void tide_deliveries_report(struct tide_tick *tick, const struct tide_batch_row *row, const char *message,
                             int64_t retry_at, struct tide_err *err) {
   bool altered = false;
-  tick->failed++;
+  if (tick->failed++ >= TIDE_TICK_FAILURES_MAX)
+    return;
   tide_buf_printf(&tick->failures, err, "%s{\"error\":", tick->failures.len > 0 ? "," : "");
   tide_json_put_string(&tick->failures, message, strlen(message), &altered, err);
   if (row != NULL) {

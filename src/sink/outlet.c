@@ -135,8 +135,12 @@ bool tide_outlet_open(struct tide_outlet *outlet, const struct tide_outlet_call 
       return false;
     if (verdict != TIDE_MARKER_OURS && !tide_err_is_set(err))
       refuse_place(call, verdict, *ret_tick, outlet->count.marked, err);
-    if (!tide_err_is_set(err) && *ret_tick != outlet->count.tick)
+    if (!tide_err_is_set(err) && *ret_tick != outlet->count.tick) {
       tell(outlet, call, err);
+      /* a copy of this database may have looked when we did, and written after us */
+      if (!tide_err_is_set(err) && look(outlet, call, ret_tick, err) == TIDE_MARKER_AHEAD && !tide_err_is_set(err))
+        return false;
+    }
     if (!tide_err_is_set(err))
       sweep(outlet, call, err);
   }

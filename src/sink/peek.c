@@ -49,6 +49,15 @@ static void end_batch(struct peeking *peeking, int64_t since, int64_t until, int
   tide_buf_put_u8(peeking->json, '}', err);
 }
 
+/* The target that the batch was claimed with: the sink may have another by now. */
+static void put_own_target(struct peeking *peeking, const struct tide_batch_row *row, struct tide_err *err) {
+  struct tide_frozen frozen = {0};
+  tide_buf_put_u8(peeking->json, ',', err);
+  if (tide_frozen_read(peeking->runner->conn->db, row->config, &frozen, err) == 0)
+    put_text(peeking->json, "target", frozen.target, err);
+  tide_frozen_clear(&frozen);
+}
+
 static void put_open(struct peeking *peeking, const struct tide_batch_row *row, struct tide_err *err) {
   const int64_t now = tide_dataset_now_ms(peeking->ds);
   const int64_t not_before = row->not_before > peeking->not_before ? row->not_before : peeking->not_before;
@@ -60,6 +69,7 @@ static void put_open(struct peeking *peeking, const struct tide_batch_row *row, 
                   (long long)row->attempts);
   if (later)
     tide_buf_printf(peeking->json, err, ",\"retry_at\":%lld", (long long)not_before);
+  put_own_target(peeking, row, err);
   end_batch(peeking, row->since, row->until, row->rows, row->object, err);
   if (strcmp(does, "retry") == 0)
     peeking->rows += row->rows;

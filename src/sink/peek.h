@@ -7,7 +7,7 @@
 /* Appends a JSON object:
  *   sink, dataset, state, target; retry_at when the target as a whole is left alone until then
  *   batches: the first batch of every partition that has something, in the order in which they would be shipped, each
- *     with partition, since, until, rows, object, and does:
+ *     with partition, since, until, rows, object, (an open one) batch, attempts, target and retry_at, and does:
  *       "export"  claim and ship it          "retry"   ship an open one again
  *       "later"   an open one, not before retry_at      "leave"   an open one that another process works on
  *       "wait"    for company (min_rows, max_delay), or for the partition's open batch

@@ -38,8 +38,9 @@ struct tide_tick {
   int64_t stopped;          /* sinks that are blocked or diverged: nothing goes on until somebody does something */
   const char *state;        /* that the sink came to in this tick, a constant; NULL: the one it had */
   bool more;                /* stopped at max_batches */
-  struct tide_buf failures; /* JSON objects with commas between */
+  struct tide_buf failures; /* JSON objects with commas between, the first TIDE_TICK_FAILURES_MAX */
 };
+enum { TIDE_TICK_FAILURES_MAX = 100 };
 void tide_tick_clear(struct tide_tick *tick);
 
 /* Exports what the sink has not had, up to the newest since at its start. A partition's failure goes on its batch

@@ -101,6 +101,13 @@ static int64_t now_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* A receiver may repeat what it was sent. */
+static void hide(const struct http_target *http, char *text, size_t size) {
+  tide_http_auth_hide(&http->auth, text, size);
+  if (http->url.query != NULL)
+    tide_http_hide(http->url.query, text, size);
+}
+
 static int http_commit(struct tide_target *target, struct tide_answer *ret_answer, struct tide_err *err) {
   struct http_target *http = (struct http_target *)target;
   struct tide_curl_answer answer = {0};
@@ -108,11 +115,10 @@ static int http_commit(struct tide_target *target, struct tide_answer *ret_answe
   send_object(http, &answer, err);
   http_abort(target);
   if (!tide_err_is_set(err)) {
-    char *body = (char *)answer.body.data;
-    tide_http_auth_hide(&http->auth, body, answer.body.len);
-    if (http->url.query != NULL)
-      tide_http_hide(http->url.query, body, answer.body.len);
+    hide(http, (char *)answer.body.data, answer.body.len);
     tide_http_answer_judge(&answer, http->url.origin, now_ms(), ret_answer, err);
+    for (size_t i = 0; i < ret_answer->nrefused; i++) /* once more: JSON has other ways to write a text */
+      hide(http, ret_answer->refused[i].reason, strlen(ret_answer->refused[i].reason));
   }
   tide_curl_answer_clear(&answer);
   return err->rc;

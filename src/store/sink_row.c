@@ -108,20 +108,20 @@ sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const 
 }
 
 char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *folder,
-                            bool nests, struct tide_err *err) {
+                            struct tide_err *err) {
   char *user = NULL;
   sqlite3_stmt *stmt = tide_stmt_prepare(db, err,
                                          "SELECT t.sink FROM \"%w\".tidemark_sink_state t JOIN \"%w\".tidemark_sink s"
                                          " ON s.sink = t.sink AND s.dataset = t.dataset"
-                                         " WHERE t.sink IS NOT ?1 AND t.dataset = ?2 AND (t.folder = ?3"
-                                         " OR ?4 AND (substr(?3, 1, length(t.folder) + 1) = t.folder || '/'"
-                                         " OR substr(t.folder, 1, length(?3) + 1) = ?3 || '/')) LIMIT 1",
+                                         " WHERE (t.folder = ?3 AND t.prefix = ?2 AND t.dataset <> ?2)"
+                                         " OR (t.sink IS NOT ?1 AND t.dataset = ?2 AND (t.folder = ?3"
+                                         " OR (substr(?3, 1, length(t.folder) + 1) = t.folder || '/'"
+                                         " OR substr(t.folder, 1, length(?3) + 1) = ?3 || '/'))) LIMIT 1",
                                          schema, schema);
   if (stmt != NULL) {
     sqlite3_bind_text(stmt, 1, sink, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(stmt, 2, dataset, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(stmt, 3, folder, -1, SQLITE_TRANSIENT);
-    sqlite3_bind_int(stmt, 4, nests);
   }
   if (tide_stmt_row(stmt, err))
     user = tide_stmt_copy_text(stmt, 0, err);

@@ -52,9 +52,10 @@ int64_t tide_sink_duration(sqlite3_stmt *stmt, int column, const char *what, str
 /* The datasets of a schema (dataset NULL: all), one text column. */
 sqlite3_stmt *tide_sink_datasets_prepare(sqlite3 *db, const char *schema, const char *dataset, struct tide_err *err);
 
-/* Another sink of the dataset whose folder is that one or, where folders nest, within it or around it; NULL when there is none. The caller frees. */
+/* Another sink of the dataset whose folder is that one, within it or around it, or one of a dataset that had this one's
+ * name and has that folder still; NULL when there is none. The caller frees. */
 char *tide_sink_folder_user(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *folder,
-                            bool nests, struct tide_err *err);
+                            struct tide_err *err);
 
 /* Notes that the sink's log has every partition's rows up to a since; nothing when the sink was rewound, moved or
  * registered anew since its row was read. */

@@ -79,6 +79,27 @@ START_TEST(batches_are_smaller_than_those_of_files) {
 }
 END_TEST
 
+START_TEST(a_full_batch_waits_for_nobody) {
+  begin();
+  db_exec(db, "UPDATE tidemark_sink SET min_rows = 5, max_rows = 3");
+  append("web", 1, 2);
+  ck_assert_str_eq(tick("waiting"), "1");
+  append("web", 3, 7);
+  ck_assert_str_eq(tick("rows"), "6");
+  append("web", 8, 8);
+  ck_assert_str_eq(tick("waiting"), "1");
+  end();
+}
+END_TEST
+
+START_TEST(receivers_may_be_shared) {
+  begin();
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset, target, format, filter)"
+              " VALUES ('t', 'logs', 'test://receiver', 'ndjson', 'false')");
+  end();
+}
+END_TEST
+
 START_TEST(a_lost_answer_is_asked_for_again_with_the_same_key) {
   char first[KEY_MAX];
   begin();
@@ -502,6 +523,8 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {a_batch_is_one_request_with_its_key,
                                 batches_are_smaller_than_those_of_files,
+                                a_full_batch_waits_for_nobody,
+                                receivers_may_be_shared,
                                 a_lost_answer_is_asked_for_again_with_the_same_key,
                                 a_dropped_connection_leaves_the_others_for_later,
                                 what_is_too_large_is_halved,

@@ -249,14 +249,61 @@ END_TEST
 START_TEST(places_within_each_other_are_refused) {
   start();
   db_refuses(
-      db, SQLITE_CONSTRAINT, "the folder of sink s of the same dataset",
+      db, SQLITE_CONSTRAINT, "the folder of sink s for the same dataset",
       "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('t', 'logs', 'file://%s/logs', 'ndjson')",
       folder);
-  db_refuses(db, SQLITE_CONSTRAINT, "the folder of sink s of the same dataset",
+  db_refuses(db, SQLITE_CONSTRAINT, "the folder of sink s for the same dataset",
              "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('t', 'logs', 'file://%s', 'ndjson')",
              scratch);
   db_exec(db, "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('t', 'logs', 'file://%s2', 'ndjson')",
           folder);
+  end();
+}
+END_TEST
+
+static void tick_of_the_copy(const char *step) {
+  /* the mark of this tick is written, and not yet looked at again */
+  if (strcmp(step, "folder_synced") != 0)
+    return;
+  tide_target_dir_step = NULL;
+  sqlite3 *other = db_open(scratch_path("copy"), "shim");
+  char path[400];
+  snprintf(path, sizeof path, "%s/_tidemark/%s.s", folder, db_text(other, "SELECT log_id FROM tidemark_dataset"));
+  db_close(other);
+  FILE *file = fopen(path, "w");
+  fputs("{\"tick\":2,\"token\":\"0123456789abcdef\"}\n", file);
+  fclose(file);
+}
+
+START_TEST(of_two_that_look_at_once_the_one_that_wrote_first_is_stopped) {
+  start();
+  append_many(1, 1);
+  tick("batches");
+  copy_db("copy");
+  append_many(1, 1);
+  const int files = files_below(folder);
+  tide_target_dir_step = tick_of_the_copy;
+  ck_assert_str_eq(tick("failed"), "1");
+  expect_state("diverged");
+  ck_assert_int_eq(files_below(folder), files);
+  end();
+}
+END_TEST
+
+START_TEST(a_renamed_dataset_keeps_its_folder_to_itself) {
+  start();
+  db_exec(db, "ALTER TABLE logs RENAME TO logs_2025; CREATE VIRTUAL TABLE logs USING tidemark(x)");
+  db_refuses(db, SQLITE_CONSTRAINT, "the folder of sink s for the same dataset's name",
+             "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('s', 'logs', 'file://%s', 'ndjson')",
+             folder);
+  db_exec(db, "CREATE VIRTUAL TABLE _tidemark USING tidemark(x); CREATE VIRTUAL TABLE \"logs.g1\" USING tidemark(x)");
+  db_refuses(
+      db, SQLITE_CONSTRAINT, "would lie among others",
+      "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('s', '_tidemark', 'file://%s', 'ndjson')",
+      folder);
+  db_refuses(db, SQLITE_CONSTRAINT, "would lie among others",
+             "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('s', 'logs.g1', 'file://%s', 'ndjson')",
+             folder);
   end();
 }
 END_TEST
@@ -446,6 +493,8 @@ int main(void) {
                                 an_empty_folder_in_its_place_is_not_written_to,
                                 a_place_that_is_away_costs_one_batch_and_waits_as_a_whole,
                                 places_within_each_other_are_refused,
+                                of_two_that_look_at_once_the_one_that_wrote_first_is_stopped,
+                                a_renamed_dataset_keeps_its_folder_to_itself,
                                 the_place_of_another_sink_of_the_log_is_not_shared,
                                 no_fork_while_another_process_ships,
                                 a_sink_that_stopped_is_in_every_answer,
