@@ -109,10 +109,7 @@ static void export_sink(struct export_call *call, struct tide_runner *runner, co
 static void export_schema(void *data, const char *schema, struct tide_err *err) {
   struct export_call *call = data;
   struct tide_conn *conn = call->functions->conn;
-  struct tide_sink *sinks = NULL;
-  struct tide_sink sink;
-  size_t count = 0;
-  size_t cap = 0;
+  struct tide_sink_list list;
   struct tide_runner runner = {.conn = conn,
                                .schemes = &call->functions->shared->schemes,
                                .schema = schema,
@@ -124,30 +121,20 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
   if ((call->sink != NULL && wanted_sink == NULL) || (call->dataset != NULL && dataset == NULL) ||
       !tide_sinks_has_any(conn->db, schema, err))
     return;
-  sqlite3_stmt *stmt = tide_sink_prepare(conn->db, schema, wanted_sink, dataset, err);
-  while (tide_sink_next(stmt, &sink, err)) {
-    void *grown = sinks;
-    if (tide_grow(&grown, &cap, count + 1, sizeof *sinks, err) != 0) {
-      tide_sink_clear(&sink);
-      break;
-    }
-    sinks = grown;
-    sinks[count++] = sink;
-    call->matched++;
-  }
-  sqlite3_finalize(stmt);
-  for (size_t i = 0; i < count; i++) {
-    if (!tide_err_is_set(err) && sinks[i].target == NULL && call->sink != NULL)
+  tide_sink_list_read(conn->db, schema, wanted_sink, dataset, &list, err);
+  call->matched += (int64_t)list.count;
+  for (size_t i = 0; i < list.count && !tide_err_is_set(err); i++) {
+    const struct tide_sink *sink = &list.sinks[i];
+    if (sink->target == NULL && call->sink != NULL)
       tide_err_set(err, SQLITE_ERROR,
-                   "sink %s has no target: drive it with SQL, or with tidemark_claim and tidemark_ack", sinks[i].sink);
-    if (!tide_err_is_set(err) && sinks[i].target != NULL &&
-        (call->sink != NULL || strcmp(sinks[i].state, "active") == 0 || is_stopped(sinks[i].state))) {
+                   "sink %s has no target: drive it with SQL, or with tidemark_claim and tidemark_ack", sink->sink);
+    if (!tide_err_is_set(err) && sink->target != NULL &&
+        (call->sink != NULL || strcmp(sink->state, "active") == 0 || is_stopped(sink->state))) {
       call->found++;
-      export_sink(call, &runner, &sinks[i], err);
+      export_sink(call, &runner, sink, err);
     }
-    tide_sink_clear(&sinks[i]);
   }
-  tide_free(sinks);
+  tide_sink_list_clear(&list);
   call->batches_left = runner.batches_left;
 }
 

@@ -155,15 +155,11 @@ void tide_function_fork(sqlite3_context *context, int argc, sqlite3_value **argv
 
 /* ---- tidemark_requeue ---- */
 
-static bool is_over(void *context, struct tide_err *err) {
-  return tide_interrupt_is_pending(context, err);
-}
-
 static void requeue_one(struct outside_call *call, struct tide_runner *runner, const struct tide_sink *sink,
                         struct tide_err *err) {
   struct tide_requeue result = {0};
   sqlite3_stmt *interrupt = tide_interrupt_prepare(runner->conn->db, err);
-  const struct tide_patience patience = {is_over, interrupt};
+  const struct tide_patience patience = {tide_interrupt_is_pending, interrupt};
   runner->patience = &patience;
   runner->told = false;
   if (!tide_err_is_set(err))

@@ -64,11 +64,6 @@ static ssize_t write_some(int file, const void *bytes, size_t size) {
 
 /* ---- names ---- */
 
-static const char *last_part(const char *name) {
-  const char *slash = strrchr(name, '/');
-  return slash != NULL ? slash + 1 : name;
-}
-
 static void hash_object_name(const char *name, char ret_digits[TIDE_HASH_DIGITS_SIZE]) {
   struct tide_hash hash;
   tide_hash_init(&hash);
@@ -219,7 +214,7 @@ static void fail_naming(const struct tide_dir_temporary *temporary, struct tide_
 }
 
 bool tide_dir_temporary_name_new(struct tide_dir_temporary *temporary, int into, struct tide_err *err) {
-  const char *to = last_part(temporary->object);
+  const char *to = tide_target_last_part(temporary->object);
   int rc = rename_noreplace(temporary, into, to);
   if (rc != 0 && way_is_unknown())
     rc = link_noreplace(temporary, into, to);
@@ -238,7 +233,7 @@ void tide_dir_temporary_name_over(struct tide_dir_temporary *temporary, int into
   struct stat st;
   if (tide_err_is_set(err))
     return;
-  const char *to = last_part(temporary->object);
+  const char *to = tide_target_last_part(temporary->object);
   const bool exists = fstatat(into, to, &st, AT_SYMLINK_NOFOLLOW) == 0;
   if (exists && !S_ISREG(st.st_mode)) {
     tide_dir_fail_kind(temporary->root, into, temporary->object, strlen(temporary->object), "file", err);

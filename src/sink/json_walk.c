@@ -1,4 +1,5 @@
 #include "sink/json_walk.h"
+#include "sink/text.h"
 
 #include <string.h>
 
@@ -113,19 +114,6 @@ static uint32_t hex4(const char *at) {
   return value;
 }
 
-static size_t put_utf8(uint32_t code, unsigned char *to) {
-  if (code < 0x80) {
-    to[0] = (unsigned char)code;
-    return 1;
-  }
-  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
-  to[0] = (unsigned char)(lead[more] | code >> (6 * more));
-  for (int i = 1; i <= more; i++)
-    to[i] = (unsigned char)(0x80 | (code >> (6 * (more - i)) & 0x3f));
-  return (size_t)more + 1;
-}
-
 /* Writes what the escape at `at`, behind its backslash, stands for, and gives the place behind it. */
 static const char *unescape(const char *at, unsigned char **to) {
   static const char letter[] = "bfnrt";
@@ -141,7 +129,7 @@ static const char *unescape(const char *at, unsigned char **to) {
     code = 0x10000 + ((code - 0xd800) << 10) + (hex4(at + 2) - 0xdc00);
     at += 6;
   }
-  *to += put_utf8(code, *to);
+  *to += tide_text_utf8(code, *to);
   return at;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/sqlite.h"
+#include "sink/text.h"
 
 enum { ENTITY_SIZE_MAX = 10, UNICODE_MAX = 0x10ffff };
 
@@ -43,22 +44,9 @@ static const char *skip_past(struct tide_s3_xml *xml, const char *ending, struct
 
 /* ---- text ---- */
 
-static void put_utf8(struct tide_buf *out, uint32_t code, struct tide_err *err) {
-  if (code < 0x80) {
-    tide_buf_put_u8(out, (uint8_t)code, err);
-  } else if (code < 0x800) {
-    tide_buf_put_u8(out, (uint8_t)(0xc0 | code >> 6), err);
-    tide_buf_put_u8(out, (uint8_t)(0x80 | (code & 0x3f)), err);
-  } else if (code < 0x10000) {
-    tide_buf_put_u8(out, (uint8_t)(0xe0 | code >> 12), err);
-    tide_buf_put_u8(out, (uint8_t)(0x80 | (code >> 6 & 0x3f)), err);
-    tide_buf_put_u8(out, (uint8_t)(0x80 | (code & 0x3f)), err);
-  } else {
-    tide_buf_put_u8(out, (uint8_t)(0xf0 | code >> 18), err);
-    tide_buf_put_u8(out, (uint8_t)(0x80 | (code >> 12 & 0x3f)), err);
-    tide_buf_put_u8(out, (uint8_t)(0x80 | (code >> 6 & 0x3f)), err);
-    tide_buf_put_u8(out, (uint8_t)(0x80 | (code & 0x3f)), err);
-  }
+static void put_code(struct tide_buf *out, uint32_t code, struct tide_err *err) {
+  unsigned char bytes[TIDE_TEXT_UTF8_SIZE];
+  tide_buf_put(out, bytes, tide_text_utf8(code, bytes), err);
 }
 
 /* The code of "#65" or "#x41"; 0 when it is none. */
@@ -98,7 +86,7 @@ static void take_entity(struct tide_s3_xml *xml, struct tide_err *err) {
     fail("an entity is not known", err);
     return;
   }
-  put_utf8(&xml->text, code, err);
+  put_code(&xml->text, code, err);
   xml->at = name + size + 1;
 }
 

@@ -132,6 +132,9 @@ void tide_target_memory_fail(struct tide_target *target, const char *method, int
 /* The bytes of an object, which the target owns until its next commit; NULL when there is none. */
 const struct tide_buf *tide_target_memory_object(const struct tide_target *target, const char *name);
 
+/* What stands behind a name's last slash. */
+const char *tide_target_last_part(const char *name);
+
 /* Whether a name is one that begin and open_read take; SQLITE_ERROR in err with a sentence otherwise. For targets. */
 bool tide_target_name_check(const char *name, struct tide_err *err);
 

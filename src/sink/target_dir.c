@@ -27,11 +27,6 @@ struct dir_target {
   char *read_name;
 };
 
-static const char *last_part(const char *name) {
-  const char *slash = strrchr(name, '/');
-  return slash != NULL ? slash + 1 : name;
-}
-
 static void close_fd(int *fd) {
   if (*fd >= 0)
     close(*fd);
@@ -91,7 +86,7 @@ static int dir_write(struct tide_target *target, const void *bytes, size_t size,
 /* Opens an object that is there: a regular file. */
 static int open_object(const struct tide_dir_root *root, int folder, const char *name, struct tide_err *err) {
   struct stat st;
-  int file = tide_dir_openat(folder, last_part(name), FLAGS_READ);
+  int file = tide_dir_openat(folder, tide_target_last_part(name), FLAGS_READ);
   int error = errno;
   bool regular = file >= 0 && fstat(file, &st) == 0 && S_ISREG(st.st_mode);
   if (regular)

@@ -12,6 +12,11 @@ void tide_answer_clear(struct tide_answer *answer) {
   *answer = (struct tide_answer){0};
 }
 
+const char *tide_target_last_part(const char *name) {
+  const char *slash = strrchr(name, '/');
+  return slash != NULL ? slash + 1 : name;
+}
+
 static bool is_dots(const char *part, size_t size) {
   return (size == 1 && part[0] == '.') || (size == 2 && part[0] == '.' && part[1] == '.');
 }

@@ -190,3 +190,16 @@ void tide_text_put_utf8(struct tide_buf *out, const void *text, size_t size, boo
     at -= tide_text_sequence(at, end);
   }
 }
+
+size_t tide_text_utf8(uint32_t code, unsigned char ret_bytes[TIDE_TEXT_UTF8_SIZE]) {
+  if (code < 0x80) {
+    ret_bytes[0] = (unsigned char)code;
+    return 1;
+  }
+  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+  static const unsigned char lead[] = {0, 0xc0, 0xe0, 0xf0};
+  ret_bytes[0] = (unsigned char)(lead[more] | code >> (6 * more));
+  for (int i = 1; i <= more; i++)
+    ret_bytes[i] = (unsigned char)(0x80 | (code >> (6 * (more - i)) & 0x3f));
+  return (size_t)more + 1;
+}

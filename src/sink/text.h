@@ -22,6 +22,10 @@ size_t tide_text_real(double value, char ret_text[TIDE_TEXT_REAL_SIZE]);
 void tide_text_put_int(struct tide_buf *out, int64_t value, struct tide_err *err);
 void tide_text_put_real(struct tide_buf *out, double value, struct tide_err *err);
 
+/* Writes a code point (at most U+10FFFF) as UTF-8, and gives the number of bytes. */
+enum { TIDE_TEXT_UTF8_SIZE = 4 };
+size_t tide_text_utf8(uint32_t code, unsigned char ret_bytes[TIDE_TEXT_UTF8_SIZE]);
+
 /* Appends base64 (RFC 4648 section 4, padded). */
 void tide_text_put_base64(struct tide_buf *out, const void *bytes, size_t size, struct tide_err *err);
 

@@ -1,10 +1,12 @@
 #include "sink/verify.h"
+#include "sink/deliver.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "model/partition.h"
+#include "sink/deliver.h"
 #include "sink/json.h"
 #include "sink/registry.h"
 #include "store/interrupt.h"
@@ -118,12 +120,6 @@ static long read_counted(void *context, void *into, size_t size, struct tide_err
   return got;
 }
 
-/* What ends the call, rather than says something of one object. */
-static bool concerns_all(const struct tide_err *err) {
-  const int rc = err->rc & 0xff;
-  return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT || rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
-}
-
 /* Reads all of an object: its size, and its hash ("" when it is not asked for). Fails with SQLITE_CORRUPT when its
  * bytes are not of its format; the size is known then too. */
 static void read_object(struct verifying *at, const struct tide_log_object *row, int64_t *ret_bytes,
@@ -178,7 +174,7 @@ static void verify_object(struct verifying *at, const struct tide_log_object *ro
   const bool fits = tide_target_name_check(row->object, &failure);
   if (fits)
     read_object(at, row, &bytes, hash, &failure);
-  if (concerns_all(&failure)) {
+  if (tide_deliveries_concerns_all(&failure)) {
     tide_err_set(err, failure.rc, "%s", failure.msg);
     return;
   }
@@ -269,10 +265,6 @@ static void look_for_others(struct verifying *at, struct tide_err *err) {
 
 /* ---- all of it ---- */
 
-static bool is_over(void *context, struct tide_err *err) {
-  return tide_interrupt_is_pending(context, err);
-}
-
 static void read_config(struct verifying *at, struct tide_conn *conn, const struct tide_schemes *schemes,
                         struct tide_err *err) {
   const struct tide_sink *sink = at->sink;
@@ -315,7 +307,7 @@ void tide_verify(struct tide_conn *conn, const struct tide_schemes *schemes, con
                          .sink = sink,
                          .verified = verified,
                          .interrupt = tide_interrupt_prepare(conn->db, err)};
-  at.patience = (struct tide_patience){is_over, at.interrupt};
+  at.patience = (struct tide_patience){tide_interrupt_is_pending, at.interrupt};
   if (sink->target == NULL)
     tide_err_set(err, SQLITE_ERROR, "sink %s has no target: what its user does with its batches cannot be read back",
                  sink->sink);

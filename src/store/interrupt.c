@@ -8,7 +8,7 @@ sqlite3_stmt *tide_interrupt_prepare(sqlite3 *db, struct tide_err *err) {
       db, err, "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 100) SELECT max(n) FROM c");
 }
 
-bool tide_interrupt_is_pending(sqlite3_stmt *stmt, struct tide_err *err) {
+bool tide_interrupt_is_pending(void *stmt, struct tide_err *err) {
   tide_stmt_row(stmt, err);
   sqlite3_reset(stmt);
   return tide_err_is_set(err);

@@ -12,7 +12,8 @@
  * is made before. */
 sqlite3_stmt *tide_interrupt_prepare(sqlite3 *db, struct tide_err *err);
 
-/* true with SQLITE_INTERRUPT in err when it is to end. It leaves nothing open. */
-bool tide_interrupt_is_pending(sqlite3_stmt *stmt, struct tide_err *err);
+/* true with SQLITE_INTERRUPT in err when it is to end. stmt: that statement, as the context of a callback. It leaves
+ * nothing open. */
+bool tide_interrupt_is_pending(void *stmt, struct tide_err *err);
 
 #endif
