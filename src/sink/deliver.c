@@ -83,13 +83,19 @@ static struct tide_sink_place place_of(const struct tide_deliveries *deliveries,
   return (struct tide_sink_place){deliveries->runner->schema, row->sink, row->dataset, deliveries->outlet.place};
 }
 
+/* Whether the open target is the sink's present one, which new batches go to: an older batch may have another. */
+static bool is_present(const struct tide_deliveries *deliveries) {
+  const char *place = deliveries->outlet.place, *present = deliveries->sink->folder;
+  return place != NULL && present != NULL && strcmp(place, present) == 0;
+}
+
 /* The target as a whole does not want to be asked before. Nothing more goes to it in this tick. */
 static void keep_all(struct tide_deliveries *deliveries, const struct tide_batch_row *row, const char *message,
                      int64_t asked_ms, struct tide_err *err) {
   struct tide_sink_count count;
   sqlite3 *db = deliveries->runner->conn->db;
   const struct tide_sink_place place = place_of(deliveries, row);
-  deliveries->stopped = true;
+  deliveries->stopped = is_present(deliveries);
   tide_sink_count_read(db, &place, &count, err);
   const int64_t delay = asked_ms < 0                       ? retry_delay(count.attempts)
                         : asked_ms < TIDE_SINK_WAIT_MAX_MS ? asked_ms
@@ -227,9 +233,9 @@ static void bury(struct tide_deliveries *deliveries, const struct tide_batch_row
   }
   tide_err_set(
       &said, SQLITE_CONSTRAINT,
-      "%s: %d rows in a row were refused, so that it seems not to be the rows: when the receiver or the sink is "
-      "mended, set the sink's state to active",
-      message, DEAD_IN_A_ROW_MAX);
+      "%d rows in a row were refused, so that it seems not to be the rows (when that is mended, set the sink's "
+      "state to active): %s",
+      DEAD_IN_A_ROW_MAX, message);
   deliveries->outlet.count.refused = 0; /* for when the sink is active again */
   tide_sink_count_mark(deliveries->runner->conn->db, &place, deliveries->outlet.count.tick, 0, err);
   set_state(deliveries, "blocked", err);
@@ -307,13 +313,6 @@ static enum next settle(struct tide_deliveries *deliveries, struct tide_batch_ro
   return FAILED;
 }
 
-/* Whether the sink's present target, which new batches go to, was told of the tick: an open batch may have another. */
-static bool was_told(const struct tide_deliveries *deliveries) {
-  const struct tide_outlet *outlet = &deliveries->outlet;
-  return outlet->log_id != NULL && deliveries->sink->folder != NULL &&
-         strcmp(outlet->place, deliveries->sink->folder) == 0;
-}
-
 bool tide_deliver(struct tide_deliveries *deliveries, struct tide_batch_row *row, unsigned how, int64_t upto,
                   struct tide_err *err) {
   enum next next = AGAIN;
@@ -340,6 +339,6 @@ bool tide_deliver(struct tide_deliveries *deliveries, struct tide_batch_row *row
     else
       fail(deliveries, row, arrived, &failure, err);
   }
-  deliveries->runner->told = was_told(deliveries);
+  deliveries->runner->told = deliveries->outlet.log_id != NULL && is_present(deliveries);
   return next == DONE;
 }

@@ -246,6 +246,23 @@ START_TEST(a_place_that_is_away_costs_one_batch_and_waits_as_a_whole) {
 }
 END_TEST
 
+START_TEST(an_old_target_that_is_away_does_not_hold_up_the_new_one) {
+  start();
+  db_exec(db, "INSERT INTO logs VALUES ('a', '1')");
+  ck_assert_int_eq(rename(folder, scratch_path("away")), 0);
+  ck_assert_str_eq(tick("failed"), "1");
+  mkdir(scratch_path("fresh"), 0755);
+  db_exec(db, "UPDATE tidemark_sink SET target = 'file://%s'; INSERT INTO logs VALUES ('b', '2'), ('c', '3')",
+          scratch_path("fresh"));
+  for (int i = 0; i < 3; i++) {
+    shim.now_ms += 600000;
+    ck_assert_str_eq(tick("rows"), i == 0 ? "2" : "0");
+  }
+  ck_assert_str_eq(db_text(db, "SELECT partition, attempts FROM tidemark_batch"), "source=a|4");
+  end();
+}
+END_TEST
+
 START_TEST(places_within_each_other_are_refused) {
   start();
   db_refuses(
@@ -492,6 +509,7 @@ int main(void) {
                                 an_object_that_another_library_wrote_is_logged_as_it_is,
                                 an_empty_folder_in_its_place_is_not_written_to,
                                 a_place_that_is_away_costs_one_batch_and_waits_as_a_whole,
+                                an_old_target_that_is_away_does_not_hold_up_the_new_one,
                                 places_within_each_other_are_refused,
                                 of_two_that_look_at_once_the_one_that_wrote_first_is_stopped,
                                 a_renamed_dataset_keeps_its_folder_to_itself,
