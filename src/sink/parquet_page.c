@@ -83,7 +83,7 @@ size_t tide_parquet_leaf_waiting(const struct tide_parquet_leaf *leaf) {
 }
 
 size_t tide_parquet_leaf_weight(const struct tide_parquet_leaf *leaf) {
-  return tide_parquet_leaf_waiting(leaf) + leaf->plain_size + leaf->bare_size + leaf->npages * sizeof *leaf->pages +
+  return tide_parquet_leaf_waiting(leaf) + leaf->body_size + leaf->bare_size + leaf->npages * sizeof *leaf->pages +
          tide_parquet_dict_weight(&leaf->dict);
 }
 
@@ -162,7 +162,8 @@ static void put_page_header(const struct raw_page *page, const struct tide_buf *
   tide_thrift_end(&thrift);
 }
 
-/* Appends a page and gives its size before compression, with its header. */
+/* Appends a page and gives its size before compression, with its header: which holds the size and the checksum of what
+ * zstd made of the page, so that neither it nor its length is the same with every zstd. */
 static size_t put_page(const struct raw_page *page, struct tide_parquet_press *press, struct tide_buf *out,
                        char ret_digest[TIDE_HASH_DIGITS_SIZE], struct tide_err *err) {
   const struct tide_buf *body = page->body;
@@ -242,18 +243,19 @@ void tide_parquet_leaf_end_page(struct tide_parquet_leaf *leaf, struct tide_parq
                                      .bounds = bounds_of(leaf)};
   const struct raw_page raw = {TIDE_PARQUET_DATA_PAGE, page->encoding, leaf->entries, &press->body};
   tide_buf_reset(&press->page);
-  const size_t plain = put_page(&raw, press, &press->page, page->digest, err);
+  const size_t plain_size = put_page(&raw, press, &press->page, page->digest, err);
   page->bytes = tide_err_is_set(err) ? NULL : tide_alloc(press->page.len, err);
   if (tide_err_is_set(err))
     return;
   memcpy(page->bytes, press->page.data, press->page.len);
   page->size = press->page.len;
   leaf->packed_size += page->size;
-  leaf->plain_size += plain;
+  leaf->plain_size += plain_size;
+  leaf->body_size += press->body.len;
   if (page->encoding == TIDE_PARQUET_RLE_DICTIONARY)
     leaf->dict_used = true;
   else
-    leaf->bare_size += plain;
+    leaf->bare_size += press->body.len;
   leaf->npages++;
   forget_entries(leaf);
 }
@@ -295,6 +297,7 @@ void tide_parquet_leaf_reset(struct tide_parquet_leaf *leaf) {
   leaf->chunk_entries = 0;
   leaf->chunk_rows = 0;
   leaf->plain_size = 0;
+  leaf->body_size = 0;
   leaf->bare_size = 0;
   leaf->dict_used = false;
 }

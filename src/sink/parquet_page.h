@@ -53,7 +53,8 @@ struct tide_parquet_leaf {
   size_t chunk_rows;
   size_t packed_size; /* of the data pages, header and frame */
   size_t plain_size;  /* of the pages before compression, with their headers */
-  size_t bare_size;   /* of those without the dictionary */
+  size_t body_size;   /* of the data pages before compression, without: the same whatever zstd makes of them */
+  size_t bare_size;   /* likewise of those without the dictionary */
   bool dict_used;     /* by one of its pages */
 };
 

@@ -1,4 +1,5 @@
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -280,6 +281,37 @@ START_TEST(levels_tell_lists_apart) {
 }
 END_TEST
 
+/* A row group ends by its weight: which bytes it holds must not depend on the compressor. */
+START_TEST(weight_is_the_same_whatever_the_compressor_makes_of_a_page) {
+  static const struct tide_parquet_node node = {.name = "s", .type = TIDE_PARQUET_BYTE_ARRAY};
+  struct tide_parquet_press press[2];
+  bool differ = false;
+  tide_parquet_press_init(&press[0], 1, &err);
+  tide_parquet_press_init(&press[1], 19, &err);
+  for (unsigned n = 1; n <= 40; n++) {
+    struct tide_parquet_leaf leaves[2];
+    for (int i = 0; i < 2; i++) {
+      tide_parquet_leaf_init(&leaves[i], &node, 0, 0);
+      for (unsigned row = 0; row < 20 * n; row++) {
+        char text[32];
+        snprintf(text, sizeof text, "%08x the same", row * 2654435761u);
+        tide_parquet_put_bytes(&leaves[i], 0, text, strlen(text), &err);
+      }
+      tide_parquet_leaf_end_page(&leaves[i], &press[i], &err);
+    }
+    assert_ok(err);
+    differ = differ || leaves[0].plain_size != leaves[1].plain_size;
+    ck_assert_uint_eq(tide_parquet_leaf_weight(&leaves[0]), tide_parquet_leaf_weight(&leaves[1]));
+    ck_assert_uint_ge(tide_parquet_leaf_weight(&leaves[0]), 20 * n * 17);
+    tide_parquet_leaf_clear(&leaves[0]);
+    tide_parquet_leaf_clear(&leaves[1]);
+  }
+  ck_assert_msg(differ, "no page has headers of two lengths");
+  tide_parquet_press_clear(&press[0]);
+  tide_parquet_press_clear(&press[1]);
+}
+END_TEST
+
 /* Two levels of groups around a leaf, and what follows them at the top again. */
 START_TEST(leaves_have_the_levels_of_their_paths) {
   static const struct tide_parquet_node nodes[] = {
@@ -316,20 +348,21 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {fields_say_how_far_their_id_is_from_the_one_before,
-                                       structs_and_lists_count_ids_anew,
-                                       hybrid_packs_eight_at_a_time,
-                                       hybrid_has_long_runs_as_runs,
-                                       deltas_are_above_the_least_one,
-                                       crc_is_that_of_gzip,
-                                       short_strings_bound_themselves,
-                                       long_strings_are_cut_and_the_greatest_rounded_up,
-                                       text_is_cut_between_characters,
-                                       some_strings_have_no_short_upper_bound,
-                                       zeros_bound_with_both_signs_and_nan_does_not_bound,
-                                       a_dictionary_holds_each_value_once,
-                                       a_dictionary_that_is_full_says_so,
-                                       levels_tell_lists_apart,
-                                       leaves_have_the_levels_of_their_paths,
-                                       NULL};
+                                structs_and_lists_count_ids_anew,
+                                hybrid_packs_eight_at_a_time,
+                                hybrid_has_long_runs_as_runs,
+                                deltas_are_above_the_least_one,
+                                crc_is_that_of_gzip,
+                                short_strings_bound_themselves,
+                                long_strings_are_cut_and_the_greatest_rounded_up,
+                                text_is_cut_between_characters,
+                                some_strings_have_no_short_upper_bound,
+                                zeros_bound_with_both_signs_and_nan_does_not_bound,
+                                a_dictionary_holds_each_value_once,
+                                a_dictionary_that_is_full_says_so,
+                                levels_tell_lists_apart,
+                                weight_is_the_same_whatever_the_compressor_makes_of_a_page,
+                                leaves_have_the_levels_of_their_paths,
+                                NULL};
   return unit_main("parquet", tests);
 }
