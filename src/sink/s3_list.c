@@ -48,6 +48,12 @@ static const struct kind uploads = {.doing = "listing the uploads under way in",
                                     .next = "NextKeyMarker",
                                     .next_detail = "NextUploadIdMarker"};
 
+/* Where a page begins, as the one before it said. */
+struct page_start {
+  char *at;
+  char *detail;
+};
+
 /* A listing under way. Strings are its own; NULL and "": not said yet. */
 struct listing {
   struct tide_s3 *s3;
@@ -57,8 +63,7 @@ struct listing {
   char *key; /* of the entry that is read */
   char *detail;
   bool is_truncated; /* this page says that there is another, which begins at: */
-  char *next;
-  char *next_detail;
+  struct page_start next;
 };
 
 static void put(char **into, const char *text, struct tide_err *err) {
@@ -70,11 +75,23 @@ static bool is_said(const char *text) {
   return text != NULL && text[0] != '\0';
 }
 
+static bool is_same_text(const char *a, const char *b) {
+  return strcmp(a != NULL ? a : "", b != NULL ? b : "") == 0;
+}
+
+static bool is_same(const struct page_start *a, const struct page_start *b) {
+  return is_same_text(a->at, b->at) && is_same_text(a->detail, b->detail);
+}
+
+static void clear_start(struct page_start *start) {
+  tide_free(start->at);
+  tide_free(start->detail);
+}
+
 static void clear_listing(struct listing *listing) {
   tide_free(listing->key);
   tide_free(listing->detail);
-  tide_free(listing->next);
-  tide_free(listing->next_detail);
+  clear_start(&listing->next);
 }
 
 /* Takes what an element says: true when it ends an entry. */
@@ -92,9 +109,9 @@ static bool take_element(struct listing *listing, const struct tide_s3_element *
   if (strcmp(element->name, "IsTruncated") == 0)
     listing->is_truncated = strcmp(element->text, "true") == 0;
   else if (strcmp(element->name, kind->next) == 0)
-    put(&listing->next, element->text, err);
+    put(&listing->next.at, element->text, err);
   else if (kind->next_detail != NULL && strcmp(element->name, kind->next_detail) == 0)
-    put(&listing->next_detail, element->text, err);
+    put(&listing->next.detail, element->text, err);
   return strcmp(element->name, kind->entry) == 0;
 }
 
@@ -125,12 +142,15 @@ static bool list_page(struct listing *listing, const struct tide_s3_call *call, 
   struct tide_buf body = s3->body;
   s3->body = (struct tide_buf){0};
   listing->is_truncated = false;
-  put(&listing->next, "", err);
-  put(&listing->next_detail, "", err);
+  struct page_start asked = listing->next;
+  listing->next = (struct page_start){0};
   const bool wanted = read_page(listing, &body, err);
   tide_buf_clear(&body);
-  if (wanted && listing->is_truncated && !is_said(listing->next))
+  if (wanted && listing->is_truncated && !is_said(listing->next.at))
     tide_s3_fail_odd(s3, call, "a page of the listing does not say where the next one begins", err);
+  else if (wanted && listing->is_truncated && is_same(&asked, &listing->next))
+    tide_s3_fail_odd(s3, call, "a page of the listing says that the next one begins where it began itself", err);
+  clear_start(&asked);
   return wanted && listing->is_truncated && !tide_err_is_set(err);
 }
 
@@ -143,12 +163,12 @@ static void list(struct listing *listing, const char *prefix, const char *after,
                                 .query = {kind->asks, {"prefix", prefix}},
                                 .answer_max = TIDE_S3_LISTING_MAX};
     size_t n = 2;
-    if (is_said(listing->next))
-      call.query[n++] = (struct tide_sigv4_pair){kind->asks_next, listing->next};
+    if (is_said(listing->next.at))
+      call.query[n++] = (struct tide_sigv4_pair){kind->asks_next, listing->next.at};
     else if (after != NULL)
       call.query[n++] = (struct tide_sigv4_pair){"start-after", after};
-    if (kind->asks_next_detail != NULL && is_said(listing->next_detail))
-      call.query[n++] = (struct tide_sigv4_pair){kind->asks_next_detail, listing->next_detail};
+    if (kind->asks_next_detail != NULL && is_said(listing->next.detail))
+      call.query[n++] = (struct tide_sigv4_pair){kind->asks_next_detail, listing->next.detail};
     if (PAGE != NULL)
       call.query[n++] = (struct tide_sigv4_pair){kind->asks_page, PAGE};
     more = list_page(listing, &call, err);

@@ -439,6 +439,39 @@ START_TEST(a_page_that_says_no_next_one_is_an_error) {
 }
 END_TEST
 
+START_TEST(a_page_whose_next_one_is_itself_is_an_error) {
+  START(ANSWER("200 OK", "", PAGE("true", ENTRY("p/f/a", "1") "<NextContinuationToken>t</NextContinuationToken>")),
+        ANSWER("200 OK", "", PAGE("true", ENTRY("p/f/b", "2") "<NextContinuationToken>u</NextContinuationToken>")),
+        ANSWER("200 OK", "", PAGE("true", ENTRY("p/f/b", "2") "<NextContinuationToken>u</NextContinuationToken>")));
+  struct tide_err err = {0};
+  char *names = NULL;
+  ck_assert_int_eq(target->methods->list(target, "f", NULL, note, &names, &err), SQLITE_IOERR);
+  ck_assert_str_eq(err.msg,
+                   "listing s3://my-bucket: a page of the listing says that the next one begins where it began itself");
+  tide_free(names);
+  stop();
+}
+END_TEST
+
+static bool no_uploads_are_open(void *context, const char *name, int64_t token) {
+  (void)context, (void)name, (void)token;
+  return false;
+}
+
+/* A key may have many uploads: only the same key and the same upload are the same place. */
+START_TEST(a_page_of_uploads_may_begin_at_the_same_key) {
+#define UPLOADS(more, key, upload)                                                                                     \
+  ANSWER("200 OK", "",                                                                                                 \
+         "<ListMultipartUploadsResult><IsTruncated>" more "</IsTruncated><NextKeyMarker>" key                          \
+         "</NextKeyMarker><NextUploadIdMarker>" upload "</NextUploadIdMarker></ListMultipartUploadsResult>")
+  START(UPLOADS("true", "p/a", "1"), UPLOADS("true", "p/a", "2"), UPLOADS("true", "p/a", "2"));
+  struct tide_err err = {0};
+  ck_assert_int_eq(target->methods->sweep(target, "log", "", no_uploads_are_open, NULL, &err), SQLITE_IOERR);
+  stop();
+  assert_request(2, "GET /my-bucket?key-marker=p%2Fa&prefix=p%2F&upload-id-marker=2&uploads= HTTP/1.1\r\n");
+}
+END_TEST
+
 START_TEST(half_a_page_is_an_error) {
   START(ANSWER("200 OK", "", "<ListBucketResult><IsTruncated>false</IsTruncated>"));
   struct tide_err err = {0};
@@ -511,6 +544,8 @@ int main(void) {
                                 more_than_was_asked_for_is_not_kept,
                                 a_listing_goes_on_where_a_page_says,
                                 a_page_that_says_no_next_one_is_an_error,
+                                a_page_whose_next_one_is_itself_is_an_error,
+                                a_page_of_uploads_may_begin_at_the_same_key,
                                 half_a_page_is_an_error,
                                 every_allocation_may_fail,
                                 NULL};
