@@ -171,8 +171,8 @@ static bool try_commit(struct committing *commit, struct tide_err *err) {
     return !tide_err_is_set(err);
   put_lines(commit, err);
   char *name = tide_delta_log_name(commit->folder, commit->table.version + 1, ".json", err);
-  const bool taken =
-      !tide_err_is_set(err) && tide_delta_log_put(commit->target, &commit->add->object, name, &commit->lines, err);
+  const bool taken = !tide_err_is_set(err) &&
+                     tide_delta_log_put(commit->target, &commit->add->object, name, true, &commit->lines, err);
   tide_free(name);
   if (taken)
     take_lines(commit, err);

@@ -128,11 +128,12 @@ int tide_delta_log_read(struct tide_target *target, const char *folder, struct t
   return err->rc;
 }
 
-bool tide_delta_log_put(struct tide_target *target, const struct tide_object *object, const char *name,
+bool tide_delta_log_put(struct tide_target *target, const struct tide_object *object, const char *name, bool is_commit,
                         const struct tide_buf *bytes, struct tide_err *err) {
   struct tide_object put = *object;
   struct tide_answer answer = {0};
   put.name = name;
+  put.exclusive = is_commit;
   if (target->methods->begin(target, &put, err) != 0 ||
       target->methods->write(target, bytes->data, bytes->len, err) != 0)
     return false;

@@ -103,7 +103,7 @@ static void put_checkpoint(const struct saving *saving, struct tide_target *targ
   char *name = tide_delta_log_name(folder, table->version, ".checkpoint.parquet", err);
   char *last = tide_printf(err, "%s/_last_checkpoint", folder);
   if (!tide_err_is_set(err))
-    tide_delta_log_put(target, object, name, &saving->parquet, err); /* one that is there says the same */
+    tide_delta_log_put(target, object, name, false, &saving->parquet, err);
   tide_buf_printf(&pointer, err, "{\"version\":%lld,\"size\":%lld,\"sizeInBytes\":%lld,\"numOfAddFiles\":%lld}",
                   (long long)table->version, (long long)saving->rows, (long long)saving->parquet.len,
                   (long long)(table->kept_adds + table->nadds));

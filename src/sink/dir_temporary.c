@@ -116,6 +116,7 @@ void tide_dir_temporary_create(struct tide_dir_temporary *temporary, const struc
   assert(temporary->name == NULL && temporary->folder < 0 && temporary->file < 0);
   temporary->root = root;
   temporary->object = object->name;
+  temporary->exclusive = object->exclusive;
   temporary->folder = tide_dir_open_folder(root, FOLDER, TIDE_DIR_MISSING_IS_MADE, err);
   char *name = temporary->folder >= 0 ? make_name(object, err) : NULL;
   if (name == NULL)
@@ -186,8 +187,8 @@ static int link_noreplace(const struct tide_dir_temporary *from, int into, const
   return -1;
 }
 
-/* The last resort: two processes may pass each other between the look and the rename. They would have to work on the
- * same batch, and then write the same rows. */
+/* The last resort, but of what is exclusive: two processes may pass each other between the look and the rename. They
+ * would have to work on the same batch, and then write the same rows. */
 static int look_and_rename(const struct tide_dir_temporary *from, int into, const char *to) {
   struct stat st;
   if (fstatat(into, to, &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -209,6 +210,12 @@ static void fail_naming(const struct tide_dir_temporary *temporary, struct tide_
                  "\"%s/%s\" cannot be named: its folder and \"%s/%s\" are on different file systems, and all of a "
                  "target must be on one: the batch stays and the next tick tries again",
                  path, temporary->object, path, tide_dir_temporary_folder);
+  else if (temporary->exclusive && way_is_unknown())
+    tide_err_set(
+        err, SQLITE_IOERR,
+        "the file system of \"%s\" cannot name a file without replacing one (%s), which table=delta needs: move "
+        "the table to another",
+        path, strerror(errno));
   else
     tide_dir_fail(temporary->root, "naming", temporary->object, errno, err);
 }
@@ -218,7 +225,7 @@ bool tide_dir_temporary_name_new(struct tide_dir_temporary *temporary, int into,
   int rc = rename_noreplace(temporary, into, to);
   if (rc != 0 && way_is_unknown())
     rc = link_noreplace(temporary, into, to);
-  if (rc != 0 && way_is_unknown())
+  if (rc != 0 && way_is_unknown() && !temporary->exclusive)
     rc = look_and_rename(temporary, into, to);
   if (rc == 0) {
     forget_name(temporary);

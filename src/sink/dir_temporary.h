@@ -18,6 +18,7 @@
 struct tide_dir_temporary {
   const struct tide_dir_root *root;
   const char *object; /* its name, which outlives the file */
+  bool exclusive;     /* as the object is */
   char *name;         /* in folder, from when the file is made until it is named or removed */
   int folder;         /* -1: none, as the next */
   int file;
@@ -34,7 +35,8 @@ void tide_dir_temporary_write(struct tide_dir_temporary *temporary, const void *
 void tide_dir_temporary_finish(struct tide_dir_temporary *temporary, struct tide_err *err); /* all on the disk */
 
 /* Gives the file the name of its object in `into`, the folder of that; false when there is something of that name
- * already, or err is set. into is not synced. */
+ * already, or err is set, as it is of an exclusive object where the file system knows no way that cannot replace another
+ * file. into is not synced. */
 bool tide_dir_temporary_name_new(struct tide_dir_temporary *temporary, int into, struct tide_err *err);
 /* The same in the place of a file of that name, if any. */
 void tide_dir_temporary_name_over(struct tide_dir_temporary *temporary, int into, struct tide_err *err);

@@ -177,6 +177,7 @@ static void parse_options(struct tide_sink_options *options, struct tide_s3_plac
   if (!tide_err_is_set(err))
     take_endpoint(options, place->region, &endpoint, err);
   place->path_style = tide_sink_options_take_boolean(options, "path_style", by_path, err);
+  place->single_writer = tide_sink_options_take_boolean(options, "single_writer", false, err);
   place->part_size = (size_t)tide_sink_options_take_integer(options, "part_size", TIDE_S3_PART_MIN, TIDE_S3_PART_MAX,
                                                             TIDE_S3_PART_DEFAULT, err);
   place->timeout_ms = 1000 * tide_sink_options_take_integer(options, "timeout", 1, TIMEOUT_MAX, TIMEOUT_DEFAULT, err);

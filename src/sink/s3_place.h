@@ -19,6 +19,7 @@ struct tide_s3_place {
   char *region;              /* option region, AWS_REGION, AWS_DEFAULT_REGION, or us-east-1 */
   struct tide_curl_url root; /* "https://s3.eu-north-1.amazonaws.com/" or "https://bucket.host/": whom to ask */
   bool path_style;           /* the bucket is the first part of a request's path, rather than of the host */
+  bool single_writer;        /* its user sees to it that one process alone writes there at a time */
   size_t part_size;
   int64_t timeout_ms;
   char *key_variable; /* names of environment variables */
@@ -30,8 +31,8 @@ struct tide_s3_place {
 };
 
 /* URL: s3://bucket, or s3://bucket/prefix, which is taken as it stands: nothing in it is percent-decoded. Options:
- * region, endpoint, path_style, insecure_http, access_key_env, secret_key_env, session_token_env, part_size, timeout
- * (seconds for one request, 1 to 600, default 60). SQLITE_ERROR with a sentence when something is wrong; *ret is
+ * region, endpoint, path_style, insecure_http, access_key_env, secret_key_env, session_token_env, single_writer (default
+ * false), part_size, timeout (seconds for one request, 1 to 600, default 60). SQLITE_ERROR with a sentence when something is wrong; *ret is
  * written only on success, and the caller's to clear. */
 int tide_s3_place_parse(const char *url, struct tide_sink_options *options, struct tide_s3_place *ret,
                         struct tide_err *err);

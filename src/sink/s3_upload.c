@@ -4,12 +4,11 @@
 
 #include "base/mem.h"
 #include "base/sqlite.h"
+#include "sink/s3_exclusive.h"
 #include "sink/s3_list.h"
 #include "sink/s3_xml.h"
 
 enum { PARTS_MAX = 10000, ANSWER_MAX = 1 << 16, TAG_MAX = 256 };
-
-static const struct tide_sigv4_pair if_none = {"if-none-match", "*"};
 
 static void clear(struct tide_s3_upload *upload) {
   tide_free(upload->key);
@@ -19,22 +18,18 @@ static void clear(struct tide_s3_upload *upload) {
   *upload = (struct tide_s3_upload){0};
 }
 
-static bool has_status(const struct tide_s3 *s3, int status, const char *code) {
-  return s3->answer.status == status || strcmp(s3->refusal.code, code) == 0;
-}
-
-/* The key was taken meanwhile: 412; 409 is when two are at it, and then it may be tried again. */
-static bool is_taken(const struct tide_s3 *s3) {
-  return has_status(s3, 412, "PreconditionFailed");
-}
-
-static bool knows_no_condition(const struct tide_s3 *s3) {
-  return has_status(s3, 501, "NotImplemented");
-}
-
 static void send(struct tide_s3 *s3, const struct tide_s3_call *call, struct tide_err *err) {
   if (tide_s3_send(s3, call, err) == 0 && !tide_s3_is_done(s3))
     tide_s3_fail(s3, call, err);
+}
+
+/* Whether the last answer says that the service knows no condition, and what was asked may be asked without one. */
+static bool may_do_without(const struct tide_s3_upload *upload, const struct tide_s3 *s3, struct tide_err *err) {
+  if (tide_err_is_set(err) || !tide_s3_knows_no_condition(s3))
+    return false;
+  if (upload->exclusive)
+    tide_s3_exclusive_fail(s3, err);
+  return !upload->exclusive;
 }
 
 /* Whether there is an object of that key, as sure as can be: where the service knows no condition, nothing else keeps one
@@ -131,18 +126,18 @@ static void complete(struct tide_s3_upload *upload, struct tide_s3 *s3, struct t
                               .doing = "completing the upload of",
                               .key = upload->key,
                               .query = {{"uploadId", upload->id}},
-                              .headers = {if_none},
+                              .headers = {tide_s3_if_none},
                               .body = body.data,
                               .body_size = body.len,
                               .answer_max = ANSWER_MAX};
   look(upload, s3, err);
   if (!upload->exists && !tide_err_is_set(err)) {
     try_complete(s3, &call, err);
-    if (!tide_err_is_set(err) && knows_no_condition(s3)) {
+    if (may_do_without(upload, s3, err)) {
       call.headers[0] = (struct tide_sigv4_pair){0};
       try_complete(s3, &call, err);
     }
-    upload->exists = is_taken(s3);
+    upload->exists = tide_s3_is_taken(s3);
     if (!tide_err_is_set(err) && !tide_s3_is_done(s3) && !upload->exists)
       tide_s3_fail(s3, &call, err);
   }
@@ -157,33 +152,35 @@ static void put(struct tide_s3_upload *upload, struct tide_s3 *s3, struct tide_e
   struct tide_s3_call call = {.method = "PUT",
                               .doing = "putting",
                               .key = upload->key,
-                              .headers = {if_none},
+                              .headers = {tide_s3_if_none},
                               .body = upload->part.data,
                               .body_size = upload->part.len,
                               .answer_max = ANSWER_MAX};
   look(upload, s3, err);
   if (upload->exists || tide_s3_send(s3, &call, err) != 0)
     return;
-  if (knows_no_condition(s3)) {
+  if (may_do_without(upload, s3, err)) {
     call.headers[0] = (struct tide_sigv4_pair){0};
     tide_s3_send(s3, &call, err);
   }
-  upload->exists = is_taken(s3);
+  upload->exists = tide_s3_is_taken(s3);
   if (!tide_err_is_set(err) && !tide_s3_is_done(s3) && !upload->exists)
     tide_s3_fail(s3, &call, err);
 }
 
 /* ---- the calls ---- */
 
-void tide_s3_upload_begin(struct tide_s3_upload *upload, const char *key, struct tide_err *err) {
+void tide_s3_upload_begin(struct tide_s3_upload *upload, const char *key, bool exclusive, struct tide_err *err) {
   upload->key = tide_copy_string(key, err);
+  upload->exclusive = exclusive;
 }
 
 void tide_s3_upload_write(struct tide_s3_upload *upload, struct tide_s3 *s3, const void *bytes, size_t size,
                           struct tide_err *err) {
   const unsigned char *from = bytes;
+  const size_t part_size = upload->exclusive ? TIDE_S3_PART_MAX : s3->place.part_size;
   while (size > 0 && !tide_err_is_set(err)) {
-    const size_t room = s3->place.part_size - upload->part.len;
+    const size_t room = part_size - upload->part.len;
     const size_t taken = size < room ? size : room;
     if (room == 0) {
       send_part(upload, s3, err);

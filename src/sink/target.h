@@ -23,12 +23,15 @@ struct tide_object {
   int64_t token;      /* the batch number */
   bool again;         /* it was tried before, perhaps by a process that died: what that left under this name is taken
                          away, which may take a look at everything beside it */
+  bool exclusive; /* anybody may want the name, for other bytes: the commit fails where the target cannot make sure that
+                     one of two who take it at once is told that it exists. Of a name that is one batch's alone, two
+                     who pass each other put the same rows */
   /* For targets that forward: */
   const char *key;              /* names the same rows to whoever gets them twice */
   const char *media_type;       /* "application/x-ndjson" */
   const char *content_encoding; /* "zstd", or NULL */
   int64_t tick;                 /* the sink's count of ticks that shipped, and a number drawn for it: what other */
-  int64_t tick_token;           /* targets are told by a marker (tick.h) */
+  int64_t tick_token;           /* targets are told by a marker (marker.h) */
 };
 
 /* What became of an object. */

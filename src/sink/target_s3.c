@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/sqlite.h"
+#include "sink/s3_exclusive.h"
 #include "sink/s3_list.h"
 #include "sink/s3_read.h"
 #include "sink/s3_upload.h"
@@ -16,6 +17,7 @@ struct s3_target {
   struct tide_s3 s3;
   struct tide_s3_upload upload;
   struct tide_s3_reader reader;
+  bool is_exclusive; /* the service was found to put an object only where there is none */
 };
 
 /* The key of an object's name, for tide_free; NULL with err. */
@@ -34,14 +36,26 @@ static char *key_of(const struct s3_target *target, const char *name, struct tid
 
 /* ---- put ---- */
 
+/* Whether an object may be put only by a service that keeps it from being replaced: which is found out once. */
+static bool is_exclusive(struct s3_target *target, const struct tide_object *object, struct tide_err *err) {
+  if (!object->exclusive || target->s3.place.single_writer)
+    return false;
+  if (!target->is_exclusive && !tide_err_is_set(err)) {
+    tide_s3_exclusive_check(&target->s3, err);
+    target->is_exclusive = !tide_err_is_set(err);
+  }
+  return true;
+}
+
 static int s3_begin(struct tide_target *target, const struct tide_object *object, struct tide_err *err) {
   struct s3_target *s3 = (struct s3_target *)target;
   assert(s3->upload.key == NULL);
   char *key = key_of(s3, object->name, err);
   if (key != NULL && object->again)
     tide_s3_upload_clean(&s3->s3, key, err);
+  const bool exclusive = is_exclusive(s3, object, err);
   if (!tide_err_is_set(err))
-    tide_s3_upload_begin(&s3->upload, key, err);
+    tide_s3_upload_begin(&s3->upload, key, exclusive, err);
   tide_free(key);
   return err->rc;
 }

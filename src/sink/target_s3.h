@@ -4,7 +4,9 @@
  *
  * Nothing that is there is replaced, as far as the service goes: Amazon S3 and most others know If-None-Match. Where it
  * is refused (Swift) or passed over, a HEAD before the put stands alone: two that work on one batch at the same moment
- * could then both put, and would put the same rows. */
+ * could then both put, and would put the same rows. An exclusive object (target.h) is not put there, unless option
+ * single_writer says that there are never two; who passes the condition over is found out by the object
+ * "_tidemark/exclusive" below the prefix, before the first of them that a target puts. */
 #ifndef TIDE_SINK_TARGET_S3_H
 #define TIDE_SINK_TARGET_S3_H
 

@@ -249,7 +249,8 @@ def a_folder_is_a_delta_table_too(world):
     for nth in (None, 4, 7):
         prefix = f"delta-{nth}"
         with gate.Gate(world.port) as door:
-            options = {"endpoint": f"http://127.0.0.1:{door.port}", "region": swift.REGION, "table": "delta"}
+            options = {"endpoint": f"http://127.0.0.1:{door.port}", "region": swift.REGION, "table": "delta",
+                       "single_writer": True}
             url = f"s3://tide-marks/{prefix}"
             world.sql(prefix + ".db", TABLE.format(url=url, options=json.dumps(options)))
             if nth is not None:
@@ -268,6 +269,16 @@ def a_folder_is_a_delta_table_too(world):
         pointer = json.loads(world.client.get(log + "_last_checkpoint"))
         checkpoint = world.client.get(f"{log}{pointer['version']:020d}.checkpoint.parquet")
         assert len(checkpoint) == pointer["sizeInBytes"] and pointer["numOfAddFiles"] == pointer["version"] + 1, pointer
+
+
+def a_delta_table_of_several_writers_is_refused(world):
+    """Swift cannot keep one commit from replacing another of the same version."""
+    options = {"endpoint": world.endpoint, "region": swift.REGION, "table": "delta"}
+    world.sql("several.db", TABLE.format(url="s3://tide-marks/several", options=json.dumps(options)))
+    said = json.dumps(export(world, "several.db"))
+    assert "cannot put an object only where there is none" in said and "single_writer" in said, said
+    assert world.client.keys("several/logs/_delta_log/") == []
+    assert world.sql("several.db", "SELECT count(*) FROM tidemark_export_log;") == "0\n"
 
 
 def other_rows_under_the_object_s_name_stay(world):
@@ -323,6 +334,7 @@ TESTS = [
     an_export_arrives_whole_and_once,
     an_export_killed_on_its_way_is_taken_up,
     a_folder_is_a_delta_table_too,
+    a_delta_table_of_several_writers_is_refused,
     other_rows_under_the_object_s_name_stay,
     what_was_delivered_is_verified,
     no_secret_is_in_the_database,

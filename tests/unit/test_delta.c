@@ -456,6 +456,30 @@ START_TEST(a_batch_that_another_owner_commits_meanwhile_is_one_commit) {
 }
 END_TEST
 
+static int commits_begun, checkpoints_begun;
+
+static int begin_noting(struct tide_target *target, const struct tide_object *object, struct tide_err *err) {
+  const bool is_commit = strstr(object->name, ".json") != NULL;
+  commits_begun += is_commit;
+  checkpoints_begun += strstr(object->name, ".checkpoint.parquet") != NULL;
+  ck_assert_msg(object->exclusive == is_commit, "%s is%s exclusive", object->name, is_commit ? " not" : "");
+  return shim_begin(target, object, err);
+}
+
+/* A commit in the place of another would lose that one's file; checkpoints of one version say the same. */
+START_TEST(commits_are_exclusive_and_nothing_else_is) {
+  struct tide_target *target = memory();
+  struct shim_target shim = shim_over(target);
+  struct tide_target_methods methods = *shim.base.methods;
+  methods.begin = begin_noting;
+  shim.base.methods = &methods;
+  commit_batches(&shim.base, 1, 12);
+  ck_assert_int_eq(commits_begun, 12);
+  ck_assert_int_eq(checkpoints_begun, 1);
+  tide_target_destroy(target);
+}
+END_TEST
+
 static void expect_no_checkpoints_after(const char *commit) {
   struct tide_target *target = memory();
   commit_batches(target, 1, 5);
@@ -739,6 +763,7 @@ int main(void) {
                                 a_table_with_features_that_ask_nothing_is_taken,
                                 whoever_comes_second_takes_the_next_version,
                                 a_batch_that_another_owner_commits_meanwhile_is_one_commit,
+                                commits_are_exclusive_and_nothing_else_is,
                                 what_others_remove_ends_our_checkpoints_and_not_our_commits,
                                 so_do_features_of_the_protocol,
                                 so_does_a_file_that_is_described_anew,

@@ -107,6 +107,7 @@ START_TEST(options_that_cannot_be_are_refused) {
   assert_refused("s3://my-bucket", "{\"part_size\":5242879}", "part_size");
   assert_refused("s3://my-bucket", "{\"timeout\":0}", "timeout");
   assert_refused("s3://my-bucket", "{\"timeout\":601}", "timeout");
+  assert_refused("s3://my-bucket", "{\"single_writer\":2}", "single_writer");
   assert_refused("s3://my-bucket", "{\"access_key_env\":\"A\"}", "go together");
   assert_refused("s3://my-bucket", "{\"secret_key_env\":\"wJalr/XU\"}", "no name of an environment variable");
   assert_refused("s3://my-bucket", "{\"acl\":\"public\"}", "option \"acl\" is not known");

@@ -213,6 +213,38 @@ START_TEST(existing_object_is_never_replaced) {
 }
 END_TEST
 
+static bool put_exclusive(const char *name, struct tide_err *err) {
+  const struct tide_object object = {.name = name, .log_id = LOG_ID, .token = 7, .exclusive = true};
+  struct tide_target *target = open_target();
+  bool found = false;
+  if (target->methods->begin(target, &object, err) == 0 && target->methods->write(target, "x", 1, err) == 0)
+    commit(target, &found, err);
+  tide_target_destroy(target);
+  return found;
+}
+
+START_TEST(exclusive_object_is_named_by_a_way_that_cannot_replace) {
+  struct tide_err err = {0};
+  char expected[1024];
+  for (tide_target_dir_ways_missing = 0; tide_target_dir_ways_missing <= 1; tide_target_dir_ways_missing++) {
+    const char *name = tide_target_dir_ways_missing == 0 ? "e/0.json" : "e/1.json";
+    ck_assert(!put_exclusive(name, &err));
+    ck_assert(put_exclusive(name, &err));
+    assert_ok(err);
+  }
+  tide_target_dir_ways_missing = 2;
+  put_exclusive("e/2.json", &err);
+  snprintf(expected, sizeof expected,
+           "the file system of \"%s\" cannot name a file without replacing one (Function not implemented), which "
+           "table=delta needs: move the table to another",
+           root);
+  ck_assert_str_eq(err.msg, expected);
+  ck_assert_int_eq(err.rc, SQLITE_IOERR);
+  ck_assert_int_eq(files_in("e"), 2);
+  ck_assert_int_eq(files_in(TMP), 0);
+}
+END_TEST
+
 /* ---- what is under way ---- */
 
 /* What a process that died left of an object; its name, which the next call overwrites. */
@@ -1040,6 +1072,7 @@ int main(void) {
   const TTest *const tests[] = {object_appears_whole_under_its_name,
                                 big_and_small_writes_keep_their_order,
                                 existing_object_is_never_replaced,
+                                exclusive_object_is_named_by_a_way_that_cannot_replace,
                                 leftovers_of_the_same_name_are_removed,
                                 first_try_does_not_look_for_leftovers,
                                 sweep_takes_what_is_nobodys,

@@ -27,11 +27,12 @@ enum { PART = 5 << 20 };
 static struct http_server server;
 static struct tide_target *target;
 
-static void start(const struct http_step *steps, int nsteps) {
+static void start(const struct http_step *steps, int nsteps, const char *more_options) {
   struct tide_err err = {0};
   struct tide_sink_options options = {0};
   http_server_start(&server, steps, nsteps);
-  char *json = tide_printf(&err, "{\"endpoint\":\"%s\",\"part_size\":%d,\"region\":\"us-east-1\"}", server.url, PART);
+  char *json = tide_printf(&err, "{\"endpoint\":\"%s\",\"part_size\":%d,\"region\":\"us-east-1\"%s}", server.url, PART,
+                           more_options);
   setenv("AWS_ACCESS_KEY_ID", "AKID", 1);
   setenv("AWS_SECRET_ACCESS_KEY", "the-secret", 1);
   unsetenv("AWS_SESSION_TOKEN");
@@ -42,9 +43,10 @@ static void start(const struct http_step *steps, int nsteps) {
   tide_free(json);
 }
 
-#define START(...)                                                                                                     \
+#define START_WITH(more_options, ...)                                                                                  \
   static const struct http_step steps[] = {__VA_ARGS__};                                                               \
-  start(steps, (int)(sizeof steps / sizeof *steps))
+  start(steps, (int)(sizeof steps / sizeof *steps), more_options)
+#define START(...) START_WITH("", __VA_ARGS__)
 
 static void stop(void) {
   tide_target_destroy(target);
@@ -64,11 +66,10 @@ static bool has_condition(int n) {
 }
 
 /* Puts that many bytes; -1: it failed, with the sentence in *err. */
-static int put(size_t size, bool again, struct tide_err *err) {
+static int put_object(const struct tide_object *object, size_t size, struct tide_err *err) {
   static const unsigned char bytes[1 << 16];
-  const struct tide_object object = {.name = "d/s=a%2Fb/1-2.x", .log_id = "log", .token = 7, .again = again};
   struct tide_answer answer = {0};
-  target->methods->begin(target, &object, err);
+  target->methods->begin(target, object, err);
   for (size_t left = size; left > 0 && !tide_err_is_set(err);) {
     const size_t part = left < sizeof bytes ? left : sizeof bytes;
     target->methods->write(target, bytes, part, err);
@@ -77,6 +78,15 @@ static int put(size_t size, bool again, struct tide_err *err) {
   if (!tide_err_is_set(err))
     target->methods->commit(target, &answer, err);
   return tide_err_is_set(err) ? -1 : (int)answer.verdict;
+}
+
+static int put(size_t size, bool again, struct tide_err *err) {
+  const struct tide_object object = {.name = "d/s=a%2Fb/1-2.x", .log_id = "log", .token = 7, .again = again};
+  return put_object(&object, size, err);
+}
+
+static int put_exclusive(size_t size, struct tide_err *err) {
+  return put_object(&(struct tide_object){.name = "log/0.json", .log_id = "log", .exclusive = true}, size, err);
 }
 
 static int put_ok(size_t size) {
@@ -201,6 +211,96 @@ START_TEST(names_that_are_none_are_refused_before_anything_is_sent) {
   tide_target_destroy(target);
   ck_assert_int_eq(server.taken, 0);
   http_server_end(&server);
+}
+END_TEST
+
+/* ---- exclusive objects ---- */
+
+static int put_exclusive_ok(size_t size) {
+  struct tide_err err = {0};
+  const int verdict = put_exclusive(size, &err);
+  assert_ok(err);
+  return verdict;
+}
+
+static void assert_exclusive_fails(int rc, const char *message) {
+  struct tide_err err = {0};
+  ck_assert_int_eq(put_exclusive(10, &err), -1);
+  ck_assert_str_eq(err.msg, message);
+  ck_assert_int_eq(err.rc, rc);
+  stop();
+}
+
+#define CANNOT                                                                                                         \
+  "s3://my-bucket: the service cannot put an object only where there is none, which table=delta needs: set option "    \
+  "single_writer to true if one process alone writes to the table at a time"
+#define PROBE "PUT /my-bucket/p/_tidemark/exclusive HTTP/1.1\r\n"
+
+START_TEST(a_service_is_tried_once_before_the_first_exclusive_put) {
+  START(OK, TAKEN_MEANWHILE, NOTHING, OK, NOTHING, TAKEN_MEANWHILE);
+  ck_assert_int_eq(put_exclusive_ok(10), TIDE_VERDICT_TAKEN);
+  ck_assert_int_eq(put_exclusive_ok(10), TIDE_VERDICT_EXISTS);
+  stop();
+  assert_request(0, PROBE);
+  assert_request(1, PROBE);
+  ck_assert(has_condition(0) && has_condition(1));
+  assert_request(2, "HEAD /my-bucket/p/log/0.json ");
+  assert_request(3, "PUT /my-bucket/p/log/0.json ");
+  ck_assert(has_condition(3));
+}
+END_TEST
+
+START_TEST(a_service_that_was_tried_before_says_so_at_once) {
+  START(TAKEN_MEANWHILE, NOTHING, OK);
+  ck_assert_int_eq(put_exclusive_ok(10), TIDE_VERDICT_TAKEN);
+  stop();
+  assert_request(0, PROBE);
+}
+END_TEST
+
+START_TEST(a_service_that_knows_no_condition_gets_no_exclusive_object) {
+  START(NOT_IMPLEMENTED);
+  assert_exclusive_fails(SQLITE_ERROR, CANNOT);
+}
+END_TEST
+
+START_TEST(a_service_that_passes_the_condition_over_gets_no_exclusive_object) {
+  START(OK, OK);
+  assert_exclusive_fails(SQLITE_ERROR, CANNOT);
+}
+END_TEST
+
+START_TEST(an_exclusive_object_is_never_put_without_its_condition) {
+  START(TAKEN_MEANWHILE, NOTHING, NOT_IMPLEMENTED);
+  assert_exclusive_fails(SQLITE_ERROR, CANNOT);
+}
+END_TEST
+
+START_TEST(a_service_in_trouble_is_tried_again_by_the_next_exclusive_put) {
+  START(OK, ANSWER("503 Slow Down", "", ""), TAKEN_MEANWHILE, NOTHING, OK);
+  struct tide_err err = {0};
+  ck_assert_int_eq(put_exclusive(10, &err), -1);
+  ck_assert_str_eq(err.msg, "putting s3://my-bucket/p/_tidemark/exclusive: the service answers 503");
+  ck_assert_int_eq(err.rc, SQLITE_IOERR);
+  ck_assert_int_eq(put_exclusive_ok(10), TIDE_VERDICT_TAKEN);
+  stop();
+}
+END_TEST
+
+/* Some services know the condition of a put, and not of an upload in parts. */
+START_TEST(an_exclusive_object_is_one_request_whatever_its_size) {
+  START(TAKEN_MEANWHILE, NOTHING, OK);
+  ck_assert_int_eq(put_exclusive_ok(PART + 1), TIDE_VERDICT_TAKEN);
+  stop();
+  ck_assert(request_is(2, "PUT /my-bucket/p/log/0.json ") && has_condition(2));
+}
+END_TEST
+
+START_TEST(a_single_writer_does_without_the_condition) {
+  START_WITH(",\"single_writer\":true", NOTHING, NOT_IMPLEMENTED, OK);
+  ck_assert_int_eq(put_exclusive_ok(10), TIDE_VERDICT_TAKEN);
+  stop();
+  ck_assert(request_is(2, "PUT /my-bucket/p/log/0.json ") && !has_condition(2));
 }
 END_TEST
 
@@ -523,6 +623,14 @@ int main(void) {
                                 the_bucket_s_region_is_said,
                                 a_message_that_repeats_a_key_is_left_out,
                                 names_that_are_none_are_refused_before_anything_is_sent,
+                                a_service_is_tried_once_before_the_first_exclusive_put,
+                                a_service_that_was_tried_before_says_so_at_once,
+                                a_service_that_knows_no_condition_gets_no_exclusive_object,
+                                a_service_that_passes_the_condition_over_gets_no_exclusive_object,
+                                an_exclusive_object_is_never_put_without_its_condition,
+                                a_service_in_trouble_is_tried_again_by_the_next_exclusive_put,
+                                an_exclusive_object_is_one_request_whatever_its_size,
+                                a_single_writer_does_without_the_condition,
                                 an_object_above_a_part_is_an_upload_in_parts,
                                 exactly_a_part_is_one_request,
                                 parts_of_what_is_there_are_not_sent,
