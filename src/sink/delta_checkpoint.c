@@ -213,8 +213,8 @@ void tide_delta_checkpoint_put_head(struct tide_delta_checkpoint *checkpoint, co
                                     struct tide_buf *out, struct tide_err *err) {
   put_protocol(checkpoint, tide_delta_slice(&table->protocol), out, err);
   put_meta(checkpoint, tide_delta_slice(&table->meta), out, err);
-  for (size_t i = 0; i < table->ntxns && !tide_err_is_set(err); i++)
-    put_txn(checkpoint, &table->txns[i], out, err);
+  for (size_t i = 0; i < table->txns.count && !tide_err_is_set(err); i++)
+    put_txn(checkpoint, &table->txns.all[i], out, err);
 }
 
 void tide_delta_checkpoint_put_add(struct tide_delta_checkpoint *checkpoint, struct tide_json_slice add,

@@ -142,8 +142,8 @@ void tide_delta_kept_put_head(struct tide_buf *out, const struct tide_delta_tabl
                   (long long)table->version, (long long)adds, table->shared ? "true" : "false");
   put_action(out, "protocol", &table->protocol, err);
   put_action(out, "metaData", &table->meta, err);
-  for (size_t i = 0; i < table->ntxns; i++) {
-    const struct tide_delta_txn *txn = &table->txns[i];
+  for (size_t i = 0; i < table->txns.count; i++) {
+    const struct tide_delta_txn *txn = &table->txns.all[i];
     tide_buf_put_string(out, "{\"txn\":{\"appId\":", err);
     tide_json_put_string(out, txn->app, strlen(txn->app), &altered, err);
     tide_buf_printf(out, err, ",\"version\":%lld", (long long)txn->version);

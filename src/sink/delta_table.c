@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "base/mem.h"
 #include "base/sqlite.h"
 #include "sink/json.h"
 
@@ -11,9 +10,7 @@ void tide_delta_table_init(struct tide_delta_table *table) {
 }
 
 void tide_delta_table_clear(struct tide_delta_table *table) {
-  for (size_t i = 0; i < table->ntxns; i++)
-    tide_free(table->txns[i].app);
-  tide_free(table->txns);
+  tide_delta_txns_clear(&table->txns);
   tide_buf_clear(&table->protocol);
   tide_buf_clear(&table->meta);
   tide_buf_clear(&table->adds);
@@ -27,27 +24,6 @@ static void take_whole(struct tide_buf *into, struct tide_json_slice object, str
   tide_buf_put(into, object.at, object.size, err);
 }
 
-static struct tide_delta_txn *find(const struct tide_delta_table *table, const char *app, size_t size) {
-  for (size_t i = 0; i < table->ntxns; i++) {
-    if (strncmp(table->txns[i].app, app, size) == 0 && table->txns[i].app[size] == '\0')
-      return &table->txns[i];
-  }
-  return NULL;
-}
-
-static struct tide_delta_txn *add_txn(struct tide_delta_table *table, const struct tide_buf *app,
-                                      struct tide_err *err) {
-  void *txns = table->txns;
-  char *copy = tide_copy_text((const char *)app->data, app->len, err);
-  if (copy == NULL || tide_grow(&txns, &table->txns_cap, table->ntxns + 1, sizeof *table->txns, err) != 0) {
-    tide_free(copy);
-    return NULL;
-  }
-  table->txns = txns;
-  table->txns[table->ntxns] = (struct tide_delta_txn){.app = copy};
-  return &table->txns[table->ntxns++];
-}
-
 static void take_txn(struct tide_delta_table *table, struct tide_json_slice object, struct tide_err *err) {
   struct tide_buf app = {0};
   int64_t version = 0;
@@ -57,13 +33,8 @@ static void take_txn(struct tide_delta_table *table, struct tide_json_slice obje
       !tide_json_integer(tide_json_member(object, "version"), &version))
     tide_err_set(err, SQLITE_CORRUPT, "a txn of the Delta table has no appId and version");
   tide_json_integer(tide_json_member(object, "lastUpdated"), &updated);
-  struct tide_delta_txn *txn = tide_err_is_set(err) ? NULL : find(table, (const char *)app.data, app.len);
-  if (txn == NULL && !tide_err_is_set(err))
-    txn = add_txn(table, &app, err);
-  if (txn != NULL) {
-    txn->version = version;
-    txn->updated_ms = updated;
-  }
+  if (!tide_err_is_set(err))
+    tide_delta_txns_put(&table->txns, (const char *)app.data, app.len, version, updated, err);
   tide_buf_clear(&app);
 }
 
@@ -136,7 +107,7 @@ void tide_delta_table_apply(struct tide_delta_table *table, const void *line, si
 }
 
 bool tide_delta_table_find(const struct tide_delta_table *table, const char *app, int64_t *ret_version) {
-  const struct tide_delta_txn *txn = find(table, app, strlen(app));
+  const struct tide_delta_txn *txn = tide_delta_txns_find(&table->txns, app, strlen(app));
   if (txn != NULL)
     *ret_version = txn->version;
   return txn != NULL;

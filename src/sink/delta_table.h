@@ -6,22 +6,14 @@
 #ifndef TIDE_SINK_DELTA_TABLE_H
 #define TIDE_SINK_DELTA_TABLE_H
 
+#include "sink/delta_txns.h"
 #include "sink/json_walk.h"
-
-/* How far an application has come. */
-struct tide_delta_txn {
-  char *app;
-  int64_t version;
-  int64_t updated_ms; /* -1: it was not said */
-};
 
 struct tide_delta_table {
   int64_t version;          /* -1: there is no table */
   struct tide_buf protocol; /* the actions' objects, without white space */
   struct tide_buf meta;
-  struct tide_delta_txn *txns;
-  size_t ntxns;
-  size_t txns_cap;
+  struct tide_delta_txns txns;
   /* Somebody else wrote what we do not carry on (removed files, files with a deletion vector, files that were there and
    * are described anew, features of the protocol ...): whoever does it makes the checkpoints, and we keep no list of
    * the files. */
