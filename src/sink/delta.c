@@ -17,20 +17,24 @@
 
 enum { TRIES = 100 }; /* of a commit that others come before */
 
+struct tide_delta {
+  struct tide_target *target;
+  char *folder;                  /* "<table>/_delta_log" of the last commit's table; NULL: there was none */
+  struct tide_delta_table table; /* of version -1: it is read anew */
+};
+
 struct committing {
   struct tide_target *target;
   const struct tide_delta_add *add;
-  char *folder; /* "<table>/_delta_log" */
+  const char *folder;             /* the handle's */
+  struct tide_delta_table *table; /* likewise */
   char *app;
-  struct tide_delta_table table;
   struct tide_buf lines; /* of the commit */
   bool altered;
 };
 
 static void close_committing(struct committing *commit) {
-  tide_delta_table_clear(&commit->table);
   tide_buf_clear(&commit->lines);
-  tide_free(commit->folder);
   tide_free(commit->app);
 }
 
@@ -41,10 +45,47 @@ static size_t table_size(const struct tide_delta_add *add) {
 
 static void open_committing(struct committing *commit, struct tide_err *err) {
   const struct tide_delta_add *add = commit->add;
-  tide_delta_table_init(&commit->table);
-  commit->folder = tide_printf(err, "%.*s/_delta_log", (int)table_size(add), add->object.name);
   commit->app =
       tide_printf(err, "%s/%s/%s/%lld", add->object.log_id, add->sink, add->partition, (long long)add->generation);
+}
+
+/* ---- what is known between two commits ---- */
+
+struct tide_delta *tide_delta_create(struct tide_target *target, struct tide_err *err) {
+  struct tide_delta *delta = tide_alloc_zero(1, sizeof *delta, err);
+  if (delta == NULL)
+    return NULL;
+  delta->target = target;
+  tide_delta_table_init(&delta->table);
+  return delta;
+}
+
+static void forget(struct tide_delta *delta) {
+  tide_delta_table_clear(&delta->table);
+  tide_free(delta->folder);
+  delta->folder = NULL;
+}
+
+void tide_delta_destroy(struct tide_delta *delta) {
+  if (delta == NULL)
+    return;
+  forget(delta);
+  tide_free(delta);
+}
+
+/* Makes the handle one of the batch's table, which is known from the last commit or its kept copy. */
+static void know(struct tide_delta *delta, const struct tide_delta_add *add, struct tide_err *err) {
+  char *folder = tide_printf(err, "%.*s/_delta_log", (int)table_size(add), add->object.name);
+  if (folder == NULL)
+    return;
+  if (delta->folder == NULL || strcmp(delta->folder, folder) != 0) {
+    forget(delta);
+    delta->folder = folder;
+  } else {
+    tide_free(folder);
+  }
+  if (delta->table.version < 0)
+    tide_delta_kept_read(delta->target, delta->folder, &delta->table, err);
 }
 
 /* ---- the lines of a commit ---- */
@@ -70,12 +111,12 @@ static void put_info(struct committing *commit, struct tide_err *err) {
 static void put_table(struct committing *commit, struct tide_buf *meta, struct tide_err *err) {
   const struct tide_delta_add *add = commit->add;
   char id[TIDE_HASH_DIGITS_SIZE];
-  if (commit->table.version < 0) {
+  if (commit->table->version < 0) {
     table_id(add, id);
     tide_buf_printf(&commit->lines, err, "{\"protocol\":%s}\n", tide_delta_protocol);
     tide_delta_meta_put_new(&add->columns, id, add->now_ms, meta, err);
-  } else if (!tide_delta_meta_put_wider(tide_delta_slice(&commit->table.meta), &add->columns, meta, err)) {
-    tide_buf_put(meta, commit->table.meta.data, commit->table.meta.len, err);
+  } else if (!tide_delta_meta_put_wider(tide_delta_slice(&commit->table->meta), &add->columns, meta, err)) {
+    tide_buf_put(meta, commit->table->meta.data, commit->table->meta.len, err);
     return;
   }
   tide_buf_put_string(&commit->lines, "{\"metaData\":", err);
@@ -139,15 +180,15 @@ static void put_lines(struct committing *commit, struct tide_err *err) {
 /* ---- committing ---- */
 
 static void check_table(const struct committing *commit, struct tide_err *err) {
-  if (commit->table.version < 0)
+  if (commit->table->version < 0)
     return;
-  tide_delta_protocol_check(tide_delta_slice(&commit->table.protocol), err);
-  tide_delta_meta_check(tide_delta_slice(&commit->table.meta), err);
+  tide_delta_protocol_check(tide_delta_slice(&commit->table->protocol), err);
+  tide_delta_meta_check(tide_delta_slice(&commit->table->meta), err);
 }
 
 static bool is_committed(const struct committing *commit) {
   int64_t version = 0;
-  return tide_delta_table_find(&commit->table, commit->app, &version) && version >= commit->add->until;
+  return tide_delta_table_find(commit->table, commit->app, &version) && version >= commit->add->until;
 }
 
 /* Takes the lines of the commit that was just made. */
@@ -156,21 +197,21 @@ static void take_lines(struct committing *commit, struct tide_err *err) {
   const char *end = at + commit->lines.len;
   while (at < end && !tide_err_is_set(err)) {
     const char *newline = memchr(at, '\n', (size_t)(end - at));
-    tide_delta_table_apply(&commit->table, at, (size_t)(newline - at), err);
+    tide_delta_table_apply(commit->table, at, (size_t)(newline - at), err);
     at = newline + 1;
   }
-  commit->table.version++;
+  commit->table->version++;
 }
 
 /* One try: true when the batch is committed. */
 static bool try_commit(struct committing *commit, struct tide_err *err) {
-  if (tide_delta_log_read(commit->target, commit->folder, &commit->table, err) != 0)
+  if (tide_delta_log_read(commit->target, commit->folder, commit->table, err) != 0)
     return false;
   check_table(commit, err);
   if (tide_err_is_set(err) || is_committed(commit))
     return !tide_err_is_set(err);
   put_lines(commit, err);
-  char *name = tide_delta_log_name(commit->folder, commit->table.version + 1, ".json", err);
+  char *name = tide_delta_log_name(commit->folder, commit->table->version + 1, ".json", err);
   const bool taken = !tide_err_is_set(err) &&
                      tide_delta_log_put(commit->target, &commit->add->object, name, true, &commit->lines, err);
   tide_free(name);
@@ -188,20 +229,21 @@ static void commit_batch(struct committing *commit, struct tide_err *err) {
                commit->folder);
 }
 
-int tide_delta_commit(struct tide_target *target, const struct tide_delta_add *add, bool *ret_altered,
+int tide_delta_commit(struct tide_delta *delta, const struct tide_delta_add *add, bool *ret_altered,
                       struct tide_err *err) {
-  struct committing commit = {.target = target, .add = add};
+  know(delta, add, err);
+  struct committing commit = {.target = delta->target, .add = add, .folder = delta->folder, .table = &delta->table};
   open_committing(&commit, err);
-  if (!tide_err_is_set(err))
-    tide_delta_kept_read(target, commit.folder, &commit.table, err);
   if (!tide_err_is_set(err))
     commit_batch(&commit, err);
   if (!tide_err_is_set(err))
-    tide_delta_save(target, &add->object, commit.folder, &commit.table, err);
+    tide_delta_save(delta->target, &add->object, delta->folder, &delta->table, err);
   if (!tide_err_is_set(err))
     *ret_altered = commit.altered;
   if ((err->rc & 0xff) == SQLITE_CONSTRAINT)
     tide_err_prefix(err, "%.*s", (int)table_size(add), add->object.name);
   close_committing(&commit);
+  if (tide_err_is_set(err))
+    forget(delta);
   return err->rc;
 }

@@ -10,11 +10,16 @@
  * Others may work on the table too, as long as its protocol stays one that we know: what they add, remove and change is
  * read before every commit. Columns are only ever added to its schema.
  *
+ * Life: create, commit any number of batches, destroy. What is known of the table stays from one commit to the next, so
+ * that only the first one reads it as a whole; the others ask whether its last version is still there, and for the one
+ * behind it. A commit that fails leaves nothing known.
+ *
  * Every 10 commits, or of a table with more than 1,000 files every hundredth of their number, but at least every 100, a
  * checkpoint is made (delta_checkpoint.h), "_last_checkpoint" points to it, and the kept copy (delta_kept.h) is made
  * anew; in a table from which others have removed files, the copy alone, at every commit. Commits and checkpoints are
- * never deleted. A commit reads the kept copy but for its list of files, and the commits since; a checkpoint holds that
- * list twice in memory, compressed (some 50 bytes a file each). */
+ * never deleted. The first commit reads the kept copy but for its list of files, and the commits since, and of files
+ * only those since that copy are known; a checkpoint holds the list twice in memory, compressed (some 50 bytes a file
+ * each). */
 #ifndef TIDE_SINK_DELTA_H
 #define TIDE_SINK_DELTA_H
 
@@ -35,11 +40,17 @@ struct tide_delta_add {
   int64_t now_ms; /* the times in the commit: no bytes of two tries are ever compared */
 };
 
-/* Commits a batch unless it is committed already, and makes a checkpoint when it is time for one. On failure it is not
+struct tide_delta;
+
+/* The target stays the caller's, and is there for as long. NULL when memory runs out. */
+struct tide_delta *tide_delta_create(struct tide_target *target, struct tide_err *err);
+void tide_delta_destroy(struct tide_delta *delta); /* NULL is fine */
+
+/* Commits a batch, of any table of the target, unless it is committed already, and makes a checkpoint when it is time for one. On failure it is not
  * known which of these were done, and the same call again does the rest. *ret_altered is set when a partition value is
  * not what it is in the file (delta_meta.h). SQLITE_CONSTRAINT with a sentence when the table is not ours, needs what
  * we do not know, or has a column of another type. Returns 0 or the code. */
-int tide_delta_commit(struct tide_target *target, const struct tide_delta_add *add, bool *ret_altered,
+int tide_delta_commit(struct tide_delta *delta, const struct tide_delta_add *add, bool *ret_altered,
                       struct tide_err *err);
 
 #endif

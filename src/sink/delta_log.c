@@ -75,8 +75,8 @@ static bool is_there(struct tide_target *target, const char *folder, int64_t ver
   return there;
 }
 
-/* Makes sure that no version is missing behind the one that is known from the kept copy. A log loses its oldest
- * commits first: when that one is there, so are all that came after it. */
+/* Makes sure that no version is missing behind the one that is known. A log loses its oldest commits first: when that
+ * one is there, so are all that came after it. */
 static void settle(struct tide_target *target, const char *folder, struct tide_delta_table *table,
                    struct tide_err *err) {
   if (table->version >= 0 && is_there(target, folder, table->version, err))
@@ -115,8 +115,7 @@ static bool read_commit(struct tide_target *target, const char *name, struct tid
 int tide_delta_log_read(struct tide_target *target, const char *folder, struct tide_delta_table *table,
                         struct tide_err *err) {
   bool more = true;
-  if (table->version == table->kept_version)
-    settle(target, folder, table, err);
+  settle(target, folder, table, err);
   while (more && !tide_err_is_set(err)) {
     char *name = tide_delta_log_name(folder, table->version + 1, commit_suffix, err);
     more = name != NULL && read_commit(target, name, table, err);

@@ -11,8 +11,8 @@
 char *tide_delta_log_name(const char *folder, int64_t version, const char *suffix, struct tide_err *err);
 
 /* Takes the commits behind table->version, one name after the other until there is none: the log is listed only when it
- * is read from its start. A table whose kept copy is of a log that is not there (any more) begins anew. SQLITE_CORRUPT
- * when a version is missing. On failure the table is of no use. Returns 0 or the code. */
+ * is read from its start. What is known of a log that is not there (any more) is forgotten, and it begins anew.
+ * SQLITE_CORRUPT when a version is missing. On failure the table is of no use. Returns 0 or the code. */
 int tide_delta_log_read(struct tide_target *target, const char *folder, struct tide_delta_table *table,
                         struct tide_err *err);
 

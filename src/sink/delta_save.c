@@ -113,8 +113,16 @@ static void put_checkpoint(const struct saving *saving, struct tide_target *targ
   tide_buf_clear(&pointer);
 }
 
+/* The kept copy is the table's present state, and has its files. */
+static void take_saved(struct tide_delta_table *table) {
+  table->kept_adds = table->shared ? 0 : table->kept_adds + table->nadds;
+  table->kept_version = table->version;
+  table->nadds = 0;
+  tide_buf_clear(&table->adds);
+}
+
 static void save(struct tide_target *target, const struct tide_object *object, const char *folder,
-                 const struct tide_delta_table *table, struct tide_err *err) {
+                 struct tide_delta_table *table, struct tide_err *err) {
   struct saving saving = {0};
   const bool same = fill(&saving, target, folder, table, err);
   char *name = tide_delta_kept_name(folder, err);
@@ -122,6 +130,10 @@ static void save(struct tide_target *target, const struct tide_object *object, c
     put_checkpoint(&saving, target, object, folder, table, err);
   if (same)
     replace(target, object, name, &saving.kept, err);
+  if (!same)
+    tide_delta_table_clear(table);
+  else if (!tide_err_is_set(err))
+    take_saved(table);
   tide_free(name);
   saving_clear(&saving);
 }

@@ -6,8 +6,9 @@
 #include "sink/delta_table.h"
 #include "sink/target.h"
 
-/* Saves the state when that is due. The table is of no use afterwards. `object` says whose objects they are; the
- * version is in the log. Returns 0 or the code. */
+/* Saves the state when that is due; the table is then the one that was saved, or cleared when another has replaced the
+ * kept copy meanwhile. On failure it is of no use. `object` says whose objects they are; the version is in the log.
+ * Returns 0 or the code. */
 int tide_delta_save(struct tide_target *target, const struct tide_object *object, const char *folder,
                     struct tide_delta_table *table, struct tide_err *err);
 

@@ -9,6 +9,7 @@
 #include "store/exportlog.h"
 
 void tide_outlet_close(struct tide_outlet *outlet) {
+  tide_delta_destroy(outlet->delta);
   tide_target_destroy(outlet->target);
   tide_free(outlet->url);
   tide_free(outlet->options);

@@ -4,12 +4,14 @@
 #define TIDE_SINK_OUTLET_H
 
 #include "engine/dataset.h"
+#include "sink/delta.h"
 #include "sink/registry.h"
 #include "store/sink_count.h"
 
 /* All zero is closed. */
 struct tide_outlet {
   struct tide_target *target;
+  struct tide_delta *delta;         /* what is known of the target's table; NULL: nothing yet */
   char *url;                        /* what it was opened with */
   char *options;                    /* likewise; NULL: none */
   char *place;                      /* of its config */

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "sink/delta.h"
 #include "sink/rows.h"
 #include "sink/target.h"
 
@@ -216,7 +215,9 @@ static void commit_to_table(struct shipping *ship, struct tide_err *err) {
                                      .generation = row->generation,
                                      .until = row->until,
                                      .now_ms = tide_dataset_now_ms(ship->ds)};
-  if (!tide_err_is_set(err) && tide_delta_commit(ship->target, &add, &altered, err) == 0 && altered)
+  if (ship->outlet->delta == NULL && !tide_err_is_set(err))
+    ship->outlet->delta = tide_delta_create(ship->target, err);
+  if (!tide_err_is_set(err) && tide_delta_commit(ship->outlet->delta, &add, &altered, err) == 0 && altered)
     ship->shipment.altered = ship->shipment.rows;
   tide_buf_clear(&stats);
 }

@@ -51,10 +51,20 @@ static struct tide_delta_add batch(int n) {
                                  .now_ms = 1767225600000};
 }
 
+/* A batch of a tick of its own, in which nothing is known of the table. */
+static int commit_alone(struct tide_target *target, const struct tide_delta_add *add, bool *ret_altered,
+                        struct tide_err *err) {
+  struct tide_delta *delta = tide_delta_create(target, err);
+  if (delta != NULL)
+    tide_delta_commit(delta, add, ret_altered, err);
+  tide_delta_destroy(delta);
+  return err->rc;
+}
+
 static void commit(struct tide_target *target, const struct tide_delta_add *add) {
   struct tide_err err = {0};
   bool altered = false;
-  ck_assert_int_eq(tide_delta_commit(target, add, &altered, &err), 0);
+  ck_assert_int_eq(commit_alone(target, add, &altered, &err), 0);
   assert_ok(err);
   ck_assert(!altered);
 }
@@ -64,6 +74,24 @@ static void commit_batches(struct tide_target *target, int from, int to) {
     const struct tide_delta_add add = batch(n);
     commit(target, &add);
   }
+}
+
+/* The batches of one tick. */
+static void commit_together(struct tide_delta *delta, int from, int to) {
+  for (int n = from; n <= to; n++) {
+    struct tide_err err = {0};
+    const struct tide_delta_add add = batch(n);
+    bool altered = false;
+    ck_assert_int_eq(tide_delta_commit(delta, &add, &altered, &err), 0);
+    assert_ok(err);
+  }
+}
+
+static struct tide_delta *tick_of(struct tide_target *target) {
+  struct tide_err err = {0};
+  struct tide_delta *delta = tide_delta_create(target, &err);
+  assert_ok(err);
+  return delta;
 }
 
 static struct tide_target *memory(void) {
@@ -248,7 +276,7 @@ static void expect_values(struct tide_val source, struct tide_val ok, bool alter
   struct tide_delta_add add = batch(1);
   bool found = false;
   add.partition_values = values;
-  ck_assert_int_eq(tide_delta_commit(target, &add, &found, &err), 0);
+  ck_assert_int_eq(commit_alone(target, &add, &found, &err), 0);
   assert_ok(err);
   ck_assert(found == altered);
   struct tide_buf bytes = bytes_of(target, log_name(0, ".json"));
@@ -335,7 +363,7 @@ END_TEST
 static void expect_refused(struct tide_target *target, const struct tide_delta_add *add, const char *message) {
   struct tide_err err = {0};
   bool altered = false;
-  ck_assert_int_eq(tide_delta_commit(target, add, &altered, &err), SQLITE_CONSTRAINT);
+  ck_assert_int_eq(commit_alone(target, add, &altered, &err), SQLITE_CONSTRAINT);
   ck_assert(strncmp(err.msg, "logs: ", 6) == 0);
   ck_assert_str_eq(err.msg + 6, message);
   ck_assert(!has(target, log_name(1, ".json")));
@@ -522,7 +550,7 @@ START_TEST(a_log_with_a_gap_is_an_error) {
   commit_batches(target, 1, 2);
   put(target, log_name(3, ".json"), PROTOCOL);
   const struct tide_delta_add add = batch(3);
-  ck_assert_int_eq(tide_delta_commit(target, &add, &altered, &err), SQLITE_CORRUPT);
+  ck_assert_int_eq(commit_alone(target, &add, &altered, &err), SQLITE_CORRUPT);
   ck_assert_str_eq(err.msg, "logs/_delta_log has 3 of the versions 0 to 3: somebody else has cleaned up the Delta "
                             "table's log, give the sink another folder");
   tide_target_destroy(target);
@@ -535,7 +563,7 @@ START_TEST(a_commit_that_is_no_json_is_an_error) {
   bool altered = false;
   put(target, log_name(0, ".json"), "{\"protocol\":{}\n");
   const struct tide_delta_add add = batch(1);
-  ck_assert_int_eq(tide_delta_commit(target, &add, &altered, &err), SQLITE_CORRUPT);
+  ck_assert_int_eq(commit_alone(target, &add, &altered, &err), SQLITE_CORRUPT);
   ck_assert_str_eq(err.msg, "logs/_delta_log/00000000000000000000.json: a line of the Delta table's log is no JSON "
                             "object");
   tide_target_destroy(target);
@@ -619,10 +647,176 @@ START_TEST(a_damaged_list_of_files_is_made_anew_from_the_log) {
 }
 END_TEST
 
+/* ---- a tick of several batches ---- */
+
+struct calls {
+  struct shim_target shim;
+  struct tide_target_methods methods;
+  int opened; /* objects, whether they are there or not */
+  int copies; /* the kept copy among them */
+  int lists;
+};
+
+static int count_open_read(struct tide_target *target, const char *name, struct tide_err *err) {
+  struct calls *calls = (struct calls *)target;
+  calls->opened++;
+  calls->copies += strcmp(name, "logs/_delta_log/_tidemark") == 0;
+  return shim_open_read(target, name, err);
+}
+
+static int count_list(struct tide_target *target, const char *folder, const char *after,
+                      bool (*each)(void *context, const char *name, int64_t size, struct tide_err *err), void *context,
+                      struct tide_err *err) {
+  ((struct calls *)target)->lists++;
+  return shim_list(target, folder, after, each, context, err);
+}
+
+static void count_calls(struct calls *calls, struct tide_target *target) {
+  *calls = (struct calls){.shim = shim_over(target)};
+  calls->methods = *calls->shim.base.methods;
+  calls->methods.open_read = count_open_read;
+  calls->methods.list = count_list;
+  calls->shim.base.methods = &calls->methods;
+}
+
+static void expect_calls(struct calls *calls, int copies, int opened, int lists) {
+  ck_assert_int_eq(calls->copies, copies);
+  ck_assert_int_eq(calls->opened, opened);
+  ck_assert_int_eq(calls->lists, lists);
+  calls->copies = calls->opened = calls->lists = 0;
+}
+
+/* The first batch reads the copy of version 9 and what came after, 10 and 11; the next asks whether the last version is
+ * there and whether there is one behind it. */
+START_TEST(the_next_batch_of_a_tick_reads_no_copy) {
+  struct tide_target *target = memory();
+  struct calls calls;
+  commit_batches(target, 1, 12);
+  count_calls(&calls, target);
+  struct tide_delta *delta = tick_of(&calls.shim.base);
+  commit_together(delta, 13, 13);
+  expect_calls(&calls, 1, 1 + 1 + 2 + 1, 0);
+  commit_together(delta, 14, 14);
+  expect_calls(&calls, 0, 2, 0);
+  commit_together(delta, 14, 14); /* which is committed already */
+  expect_calls(&calls, 0, 2, 0);
+  tide_delta_destroy(delta);
+  expect_batches_once(target, 14);
+  tide_target_destroy(target);
+}
+END_TEST
+
+/* The only copy that is read is for the list of files of the second checkpoint. */
+START_TEST(a_new_table_is_listed_once_in_a_tick) {
+  struct tide_target *target = memory();
+  struct calls calls;
+  count_calls(&calls, target);
+  struct tide_delta *delta = tick_of(&calls.shim.base);
+  commit_together(delta, 1, 1);
+  expect_calls(&calls, 1, 2, 1);
+  commit_together(delta, 2, 20);
+  expect_calls(&calls, 1, 19 * 2 + 1, 0);
+  tide_delta_destroy(delta);
+  tide_target_destroy(target);
+}
+END_TEST
+
+/* Its checkpoints and copies are those that ticks of one batch make. */
+START_TEST(a_tick_of_many_batches_saves_the_same) {
+  static const char *const same[] = {"_last_checkpoint", "_tidemark", "00000000000000000019.checkpoint.parquet",
+                                     "00000000000000000029.checkpoint.parquet"};
+  struct tide_target *alone = memory();
+  struct tide_target *target = memory();
+  struct tide_delta *delta = tick_of(target);
+  commit_batches(alone, 1, 35);
+  commit_together(delta, 1, 35);
+  tide_delta_destroy(delta);
+  expect_batches_once(target, 35);
+  for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+    char name[100];
+    snprintf(name, sizeof name, "logs/_delta_log/%s", same[i]);
+    struct tide_buf expected = bytes_of(alone, name);
+    struct tide_buf found = bytes_of(target, name);
+    ck_assert_msg(expected.len > 0 && found.len == expected.len, "%s", name);
+    ck_assert_msg(memcmp(found.data, expected.data, found.len) == 0, "%s", name);
+    tide_buf_clear(&expected);
+    tide_buf_clear(&found);
+  }
+  tide_target_destroy(target);
+  tide_target_destroy(alone);
+}
+END_TEST
+
+START_TEST(what_others_commit_between_two_batches_is_seen) {
+  struct tide_target *target = memory();
+  struct tide_delta *delta = tick_of(target);
+  commit_together(delta, 1, 2);
+  commit_batches(target, 3, 4); /* another owner of the same sink */
+  commit_together(delta, 3, 5);
+  expect_batches_once(target, 5);
+  put(target, log_name(5, ".json"), "{\"protocol\":{\"minReaderVersion\":1,\"minWriterVersion\":4}}\n");
+  struct tide_err err = {0};
+  bool altered = false;
+  const struct tide_delta_add add = batch(6);
+  ck_assert_int_eq(tide_delta_commit(delta, &add, &altered, &err), SQLITE_CONSTRAINT);
+  ck_assert(!has(target, log_name(6, ".json")));
+  tide_delta_destroy(delta);
+  tide_target_destroy(target);
+}
+END_TEST
+
+/* Files in a copy that another has made meanwhile are not told from those that came since the one that is known: nothing
+ * is saved then, and the new copy is read. */
+START_TEST(a_copy_that_another_replaced_is_read_again) {
+  struct tide_target *target = memory();
+  struct calls calls;
+  count_calls(&calls, target);
+  struct tide_delta *delta = tick_of(&calls.shim.base);
+  commit_together(delta, 1, 12);
+  commit_batches(target, 13, 22); /* saves version 19 */
+  commit_together(delta, 23, 23);
+  ck_assert(!has(target, log_name(22, ".checkpoint.parquet")));
+  calls.copies = 0;
+  commit_together(delta, 24, 29);
+  ck_assert_int_eq(calls.copies, 1);
+  commit_together(delta, 30, 30);
+  struct tide_buf pointer = bytes_of(target, "logs/_delta_log/_last_checkpoint");
+  ck_assert_ptr_nonnull(strstr((char *)pointer.data, "\"version\":29,\"size\":33,"));
+  ck_assert_ptr_nonnull(strstr((char *)pointer.data, "\"numOfAddFiles\":30}"));
+  tide_buf_clear(&pointer);
+  tide_delta_destroy(delta);
+  expect_batches_once(target, 30);
+  tide_target_destroy(target);
+}
+END_TEST
+
+START_TEST(a_tick_tells_tables_apart) {
+  struct tide_target *target = memory();
+  struct tide_delta *delta = tick_of(target);
+  for (int n = 1; n <= 4; n++) {
+    struct tide_err err = {0};
+    struct tide_delta_add add = batch(n);
+    char name[] = "logs.g1/source=w%25b/ok=1/1.parquet";
+    bool altered = false;
+    commit_together(delta, n, n);
+    name[strlen("logs.g1/source=w%25b/ok=1/")] = (char)('0' + n);
+    add.object.name = name;
+    add.generation = 1;
+    ck_assert_int_eq(tide_delta_commit(delta, &add, &altered, &err), 0);
+    assert_ok(err);
+  }
+  tide_delta_destroy(delta);
+  expect_batches_once(target, 4);
+  ck_assert(has(target, "logs.g1/_delta_log/00000000000000000003.json"));
+  ck_assert(!has(target, "logs.g1/_delta_log/00000000000000000004.json"));
+  tide_target_destroy(target);
+}
+END_TEST
+
 /* ---- failures ---- */
 
-/* Every call of the target fails in turn, before or after its effect, while the batches 9 to 11 are committed; each
- * failed batch is tried again. */
+/* Every call of the target fails in turn, before or after its effect, while the batches 9 to 11 are committed in one
+ * tick; each failed batch is tried again in it. */
 static void fail_everywhere(struct tide_target *(*make)(void), void (*unmake)(struct tide_target *target), long step,
                             bool after) {
   for (long call = 1;; call += step) {
@@ -631,18 +825,21 @@ static void fail_everywhere(struct tide_target *(*make)(void), void (*unmake)(st
     struct shim_target shim = shim_over(target);
     bool altered = false;
     commit_batches(target, 1, 8);
+    struct tide_delta *delta = tick_of(&shim.base);
     shim.until = call;
     shim.after = after;
     for (int n = 9; n <= 11; n++) {
       struct tide_delta_add add = batch(n);
-      if (tide_delta_commit(&shim.base, &add, &altered, &err) == 0)
+      if (tide_delta_commit(delta, &add, &altered, &err) == 0)
         continue;
       ck_assert(shim.failed);
       ck_assert_int_eq(err.rc, SQLITE_IOERR);
       tide_err_clear(&err);
       add.object.again = true;
-      commit(&shim.base, &add);
+      ck_assert_int_eq(tide_delta_commit(delta, &add, &altered, &err), 0);
+      assert_ok(err);
     }
+    tide_delta_destroy(delta);
     expect_batches_once(target, 11);
     ck_assert(has(target, log_name(9, ".checkpoint.parquet")) || has(target, log_name(10, ".checkpoint.parquet")));
     ck_assert(has(target, "logs/_delta_log/_last_checkpoint"));
@@ -704,6 +901,25 @@ START_TEST(a_log_that_was_taken_away_begins_anew) {
 }
 END_TEST
 
+START_TEST(so_does_one_that_goes_in_the_middle_of_a_tick) {
+  struct tide_target *target = folder();
+  char path[300];
+  struct tide_delta *delta = tick_of(target);
+  commit_together(delta, 1, 3);
+  for (int version = 0; version < 3; version++) {
+    snprintf(path, sizeof path, "%s/%s", root, log_name(version, ".json"));
+    ck_assert_int_eq(unlink(path), 0);
+  }
+  commit_together(delta, 4, 4);
+  struct tide_buf bytes = bytes_of(target, log_name(0, ".json"));
+  ck_assert_ptr_nonnull(strstr((char *)bytes.data, "{\"protocol\":"));
+  tide_buf_clear(&bytes);
+  ck_assert(!has(target, log_name(3, ".json")));
+  tide_delta_destroy(delta);
+  remove_folder(target);
+}
+END_TEST
+
 /* As others do when commits are old: the first ones go, and their checkpoint stands for them. */
 START_TEST(a_log_that_others_have_cut_short_is_an_error) {
   struct tide_err err = {0};
@@ -716,7 +932,7 @@ START_TEST(a_log_that_others_have_cut_short_is_an_error) {
     ck_assert_int_eq(unlink(path), 0);
   }
   const struct tide_delta_add add = batch(13);
-  ck_assert_int_eq(tide_delta_commit(target, &add, &altered, &err), SQLITE_CORRUPT);
+  ck_assert_int_eq(commit_alone(target, &add, &altered, &err), SQLITE_CORRUPT);
   ck_assert_str_eq(err.msg, "logs/_delta_log has 2 of the versions 0 to 11: somebody else has cleaned up the Delta "
                             "table's log, give the sink another folder");
   ck_assert(!has(target, log_name(0, ".json")) && !has(target, log_name(12, ".json")));
@@ -734,11 +950,15 @@ START_TEST(every_failed_allocation_is_an_error_and_leaks_nothing) {
     commit_batches(target, 1, 9);
     const struct tide_delta_add add = batch(10);
     oom_fail_at(n);
-    const int rc = tide_delta_commit(target, &add, &altered, &err);
+    struct tide_delta *delta = tide_delta_create(target, &err);
+    const int rc = delta != NULL ? tide_delta_commit(delta, &add, &altered, &err) : err.rc;
     const bool failed = oom_has_failed();
     oom_fail_at(0);
     ck_assert_int_eq(rc, failed ? SQLITE_NOMEM : 0);
-    commit(target, &add);
+    if (delta == NULL)
+      delta = tick_of(target);
+    commit_together(delta, 10, 10);
+    tide_delta_destroy(delta);
     expect_batches_once(target, 10);
     ck_assert_int_ge(oom_live(), before);
     tide_target_destroy(target);
@@ -772,9 +992,16 @@ int main(void) {
                                 the_tenth_commit_makes_a_checkpoint,
                                 the_kept_copy_only_saves_work,
                                 a_damaged_list_of_files_is_made_anew_from_the_log,
+                                the_next_batch_of_a_tick_reads_no_copy,
+                                a_new_table_is_listed_once_in_a_tick,
+                                a_tick_of_many_batches_saves_the_same,
+                                what_others_commit_between_two_batches_is_seen,
+                                a_copy_that_another_replaced_is_read_again,
+                                a_tick_tells_tables_apart,
                                 a_failed_call_is_made_good_by_the_next_try,
                                 so_it_is_in_a_folder,
                                 a_log_that_was_taken_away_begins_anew,
+                                so_does_one_that_goes_in_the_middle_of_a_tick,
                                 a_log_that_others_have_cut_short_is_an_error,
                                 every_failed_allocation_is_an_error_and_leaks_nothing,
                                 NULL};
