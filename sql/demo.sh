@@ -38,7 +38,7 @@ Everything is in $folder:
   archive/  $(find archive -name '*.zst' | wc -l | tr -d ' ') files of compressed NDJSON: zstd -dc archive/logs/source=apache/*
   alarms/   $(find alarms -name '*.ndjson' | wc -l | tr -d ' ') files of plain NDJSON
   lake/     $(find lake -name '*.parquet' | wc -l | tr -d ' ') Parquet files and a Delta log: SELECT count(*) FROM
-            read_parquet('lake/logs/*/*.parquet', hive_partitioning = true) in DuckDB
+            read_parquet('lake/logs/*=*/*.parquet') in DuckDB
   demo.db   the database: the log, the sinks, their export log, the rollup
 
 Try next:
