@@ -274,8 +274,8 @@ static void say_failure(struct tide_curl *curl, CURLcode code) {
   long number = 0;
   curl_easy_getinfo(curl->easy, CURLINFO_PRETRANSFER_TIME_T, &connected);
   curl_easy_getinfo(curl->easy, CURLINFO_OS_ERRNO, &number);
-  if (code ==
-      CURLE_OUT_OF_MEMORY) /* said of headers beyond libcurl's limits too, which is no reason to end all sinks */
+  /* libcurl says that there is no memory of headers beyond its limits too, which is no reason to end all sinks */
+  if (code == CURLE_OUT_OF_MEMORY)
     tide_err_set(curl->err, SQLITE_IOERR, "%s gave more headers than are taken, or there was no memory for them",
                  origin);
   else if (code == CURLE_OPERATION_TIMEDOUT && connected == 0)
@@ -283,6 +283,12 @@ static void say_failure(struct tide_curl *curl, CURLcode code) {
   else if (code == CURLE_OPERATION_TIMEDOUT)
     tide_err_set(curl->err, SQLITE_IOERR, "%s gave no whole answer within %lld seconds", origin,
                  (long long)(curl->request->timeout_ms + 999) / 1000);
+  else if (code == CURLE_SSL_CACERT_BADFILE)
+    tide_err_set(
+        curl->err, SQLITE_IOERR,
+        "%s: the certificates that this machine trusts are not there: install ca-certificates, or name a file in "
+        "CURL_CA_BUNDLE",
+        origin);
   else if (code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY)
     tide_err_set(curl->err, SQLITE_IOERR, "%s: what it answers is not HTTP", origin);
   else if (code == CURLE_COULDNT_CONNECT && number != 0)

@@ -495,6 +495,11 @@ class Secrets(Case):
         self.assertIn("certificate", self.failure())
         self.assertEqual(self.receiver.requests, [])
 
+    def test_certificates_that_are_not_there(self):
+        self.environment["CURL_CA_BUNDLE"] = "/nowhere/ca.pem"
+        self.assertIn("install ca-certificates, or name a file in CURL_CA_BUNDLE", self.failure())
+        self.assertEqual(self.receiver.requests, [])
+
     def test_another_host_is_not_trusted(self):
         self.register(self.receiver.url.replace("localhost", "127.0.0.1"), options={"token_env": "TIDE_TEST_TOKEN"})
         self.assertIn("no alternative certificate subject name matches target host name '127.0.0.1'", self.failure())
