@@ -146,14 +146,19 @@ static char *take_text(struct tide_buf *buf, struct tide_err *err) {
   return (char *)buf->data;
 }
 
+void tide_claim_put_key_head(const struct tide_sink *sink, const char *log_id, struct tide_buf *key,
+                             struct tide_err *err) {
+  tide_buf_printf(key, err, "%s/", log_id);
+  tide_partition_encode_name(sink->sink, strlen(sink->sink), key, err);
+  tide_buf_put_u8(key, '/', err);
+  tide_partition_encode_name(sink->prefix, strlen(sink->prefix), key, err);
+}
+
 /* <log id>/<sink>/<dataset>/<partition>/<generation>/<since>-<until>: names the same rows to whoever gets them
  * twice. */
 static char *make_key(const struct claim *claim, struct tide_err *err) {
   struct tide_buf key = {0};
-  tide_buf_printf(&key, err, "%s/", claim->log_id);
-  tide_partition_encode_name(claim->sink->sink, strlen(claim->sink->sink), &key, err);
-  tide_buf_put_u8(&key, '/', err);
-  tide_partition_encode_name(claim->sink->prefix, strlen(claim->sink->prefix), &key, err);
+  tide_claim_put_key_head(claim->sink, claim->log_id, &key, err);
   tide_buf_printf(&key, err, "/%s%s%lld/%lld-%lld", text_of(claim), text_size(claim) > 0 ? "/" : "",
                   (long long)claim->watermark.generation, (long long)claim->watermark.since,
                   (long long)claim->range.until);

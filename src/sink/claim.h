@@ -18,6 +18,10 @@ struct tide_claim_reach {
   int64_t most_rows; /* 0: any */
 };
 
+/* Appends what all keys of a sink begin with: <log id>/<sink>/<dataset>, as names outside are encoded. */
+void tide_claim_put_key_head(const struct tide_sink *sink, const char *log_id, struct tide_buf *key,
+                             struct tide_err *err);
+
 /* Claims the next batch of one partition: rows above its watermark and up to `newest` (not beyond the partition's
  * newest row), as many as max_rows and max_bytes allow. The batch row is committed and durable when this returns
  * TIDE_CLAIM_MADE; *ret_row is then the caller's to clear. config is the sink's row decoded, ds its dataset. */

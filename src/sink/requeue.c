@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "model/partition.h"
+#include "sink/claim.h"
 #include "sink/outlet.h"
 #include "store/dead.h"
 #include "store/durable.h"
@@ -21,10 +21,7 @@ struct requeuing {
 static char *make_key(const struct requeuing *requeuing, const struct tide_dead_row *row, struct tide_err *err) {
   struct tide_buf key = {0};
   const struct tide_sink *sink = requeuing->sink;
-  tide_buf_printf(&key, err, "%s/", requeuing->log_id);
-  tide_partition_encode_name(sink->sink, strlen(sink->sink), &key, err);
-  tide_buf_put_u8(&key, '/', err);
-  tide_partition_encode_name(sink->prefix, strlen(sink->prefix), &key, err);
+  tide_claim_put_key_head(sink, requeuing->log_id, &key, err);
   tide_buf_printf(&key, err, "/dead/%lld-%lld", (long long)row->id, (long long)row->at);
   tide_buf_put_u8(&key, 0, err);
   if (tide_err_is_set(err))
@@ -93,7 +90,7 @@ static bool settle(struct requeuing *requeuing, const struct tide_dead_row *row,
     tide_dead_delete(db, runner->schema, row->id, err);
   else if (!tide_err_is_set(err))
     tide_dead_refuse(db, runner->schema, row->id, reason, err);
-  tide_sink_count_mark(db, place, requeuing->outlet.count.tick, 0, err);
+  tide_sink_count_mark(db, place, requeuing->outlet.count.tick, taken ? 0 : requeuing->outlet.count.refused, err);
   tide_durable_end(&txn, err);
   if (taken)
     requeuing->result->delivered++;
