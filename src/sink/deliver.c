@@ -209,8 +209,10 @@ static bool halve(struct tide_deliveries *deliveries, struct tide_batch_row *row
     deliveries->never_more = half;
   else
     deliveries->most_rows = half;
-  if (!tide_claim_split(deliveries->runner, deliveries->ds, row, half, err))
+  if (!tide_claim_split(deliveries->runner, deliveries->ds, row, half, err)) {
+    tide_err_set(err, SQLITE_CONSTRAINT, "batch %lld is not open any more", (long long)row->batch);
     return false;
+  }
   if (deliveries->runner->batches_left > 0)
     return true;
   deliveries->tick->more = true;

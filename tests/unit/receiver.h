@@ -39,6 +39,7 @@ static struct {
   struct tide_target base;
   struct tide_buf body;
   struct tide_object object;
+  const struct tide_patience *patience;
 } posting;
 
 static inline int receiver_begin(struct tide_target *target, const struct tide_object *object, struct tide_err *err) {
@@ -156,7 +157,8 @@ static inline struct tide_target *receiver_open(const char *url, struct tide_sin
                                                      .commit = receiver_commit,
                                                      .abort = receiver_abort,
                                                      .destroy = receiver_abort};
-  (void)url, (void)options, (void)patience, (void)err;
+  (void)url, (void)options, (void)err;
+  posting.patience = patience;
   posting.base.methods = &methods;
   return &posting.base;
 }

@@ -100,6 +100,68 @@ START_TEST(receivers_may_be_shared) {
 }
 END_TEST
 
+/* In a request that takes longer than a lease may go without being renewed. */
+static void wait_long(void) {
+  struct tide_err err = {0};
+  receiver.before = NULL;
+  shim.now_ms += 25000;
+  ck_assert(!posting.patience->is_over(posting.patience->context, &err));
+  sqlite3 *other = db_open(scratch_path("db"), "shim");
+  assert_int(other, shim.now_ms + 60000, "SELECT lease_until FROM tidemark_batch");
+  db_close(other);
+}
+
+START_TEST(a_lease_is_renewed_while_a_request_waits) {
+  begin();
+  append("web", 1, 1);
+  receiver.before = wait_long;
+  ck_assert_str_eq(tick("rows"), "1");
+  ck_assert_ptr_null(receiver.before);
+  end();
+}
+END_TEST
+
+static void do_elsewhere(const char *sql) {
+  receiver.before = NULL;
+  sqlite3 *other = db_open(scratch_path("db"), "shim");
+  receiver_add(other);
+  db_exec(other, "%s", sql);
+  db_close(other);
+}
+
+static void pause_elsewhere(void) {
+  do_elsewhere("UPDATE tidemark_sink SET state = 'paused'");
+}
+
+START_TEST(a_sink_that_is_paused_in_its_tick_claims_no_more) {
+  begin();
+  db_exec(db, "UPDATE tidemark_sink SET max_rows = 1");
+  append("web", 1, 5);
+  receiver.before = pause_elsewhere;
+  ck_assert_str_eq(tick("rows"), "1");
+  ck_assert_int_eq(receiver.requests, 1);
+  assert_int(db, 0, "SELECT count(*) FROM tidemark_batch");
+  end();
+}
+END_TEST
+
+static void give_up_elsewhere(void) {
+  do_elsewhere("DELETE FROM tidemark_batch");
+}
+
+START_TEST(a_batch_that_is_gone_when_it_is_to_be_halved_is_said) {
+  begin();
+  append("web", 1, 5);
+  receiver.most_rows = 2;
+  receiver.before = give_up_elsewhere;
+  ck_assert_str_eq(tick("sinks[0].failures[0].error"),
+                   "the batch was taken over by another process, or given up, while it was shipped");
+  tick("rows");
+  check_all_taken();
+  end();
+}
+END_TEST
+
 START_TEST(a_lost_answer_is_asked_for_again_with_the_same_key) {
   char first[KEY_MAX];
   begin();
@@ -525,6 +587,9 @@ int main(void) {
                                 batches_are_smaller_than_those_of_files,
                                 a_full_batch_waits_for_nobody,
                                 receivers_may_be_shared,
+                                a_lease_is_renewed_while_a_request_waits,
+                                a_sink_that_is_paused_in_its_tick_claims_no_more,
+                                a_batch_that_is_gone_when_it_is_to_be_halved_is_said,
                                 a_lost_answer_is_asked_for_again_with_the_same_key,
                                 a_dropped_connection_leaves_the_others_for_later,
                                 what_is_too_large_is_halved,
