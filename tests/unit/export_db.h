@@ -43,6 +43,17 @@ static inline void append_many(int rows, int size) {
           rows, size);
 }
 
+/* How many files are in a folder and those below it; marks: those of ticks count too. */
+static inline int files_below(const char *path, bool marks) {
+  char command[300];
+  int files = -1;
+  snprintf(command, sizeof command, "find '%s' -type f %s | wc -l", path, marks ? "" : "-not -path '*/_tidemark/*.s'");
+  FILE *out = popen(command, "r");
+  ck_assert_int_eq(fscanf(out, "%d", &files), 1);
+  pclose(out);
+  return files;
+}
+
 /* Every live row left once, and nothing else did. */
 static inline void check_archive(void) {
   archive_read(db, folder);

@@ -53,7 +53,8 @@ static inline size_t http_body_size(const char *headers) {
   return at != NULL ? strtoul(at + strlen("\r\nContent-Length:"), NULL, 10) : 0;
 }
 
-/* Reads one request to the end of its headers (to_end false) or of its body, with names of headers as curl writes them, to its end; false when the other side closed before it began. */
+/* Reads one request to the end of its body, or only of its headers (to_end false), whose names are as curl writes them;
+ * false when the other side closed before that. */
 static inline bool http_read_request(int fd, bool to_end, struct http_request *request) {
   char bytes[4096];
   size_t whole = 0; /* 0 while the headers have not ended */

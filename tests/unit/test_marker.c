@@ -36,16 +36,6 @@ static void switch_to(const char *name) {
   sqlite3_create_function(db, "readfile", 1, SQLITE_UTF8, NULL, read_file, NULL, NULL);
 }
 
-static int files_below(const char *path) {
-  char command[300];
-  int files = -1;
-  snprintf(command, sizeof command, "find '%s' -type f | wc -l", path);
-  FILE *out = popen(command, "r");
-  ck_assert_int_eq(fscanf(out, "%d", &files), 1);
-  pclose(out);
-  return files;
-}
-
 static void expect_state(const char *state) {
   ck_assert_str_eq(db_text(db, "SELECT state FROM tidemark_sink"), state);
 }
@@ -76,7 +66,7 @@ START_TEST(a_restored_backup_sends_nothing_until_a_fork) {
   tick("batches");
   append_many(1, 2);
   tick("batches");
-  const int files = files_below(folder);
+  const int files = files_below(folder, true);
   switch_to("backup");
   append_many(4, 3); /* these have numbers that other rows had, which left */
   ck_assert_str_eq(
@@ -87,12 +77,12 @@ START_TEST(a_restored_backup_sends_nothing_until_a_fork) {
               folder));
   expect_state("diverged");
   ck_assert_str_eq(tick("batches"), "0");
-  ck_assert_int_eq(files_below(folder), files);
+  ck_assert_int_eq(files_below(folder, true), files);
   assert_int(db, 1, "SELECT hold FROM tidemark_sink");
   ck_assert_str_eq(db_text(db, "SELECT tidemark_fork('s') ->> '$.sinks[0].given_up'"), "1");
   expect_state("active");
   ck_assert_str_eq(tick("rows"), "4");
-  ck_assert_int_eq(files_below(folder), files + 2); /* and a mark of its own */
+  ck_assert_int_eq(files_below(folder, true), files + 2); /* and a mark of its own */
   const char *object = db_text(db, "SELECT object FROM tidemark_export_log ORDER BY id DESC LIMIT 1");
   ck_assert_ptr_nonnull(strstr(object, db_text(db, "SELECT log_id FROM tidemark_sink_fork")));
   end();
@@ -172,7 +162,7 @@ START_TEST(copies_that_share_an_open_batch_ship_it_once) {
   ck_assert_str_eq(tick("rows"), "5");
   switch_to("copy");
   ck_assert_str_eq(tick("rows"), "5"); /* the same object, which is there */
-  ck_assert_int_eq(files_below(folder), 2);
+  ck_assert_int_eq(files_below(folder, true), 2);
   append_many(1, 1);
   ck_assert_str_eq(tick("rows"), "1");
   switch_to("db");
@@ -220,7 +210,7 @@ START_TEST(an_empty_folder_in_its_place_is_not_written_to) {
           "mounted? To begin there anew: SELECT tidemark_fork(''s'')'",
           folder));
   expect_state("active");
-  ck_assert_int_eq(files_below(folder), 0);
+  ck_assert_int_eq(files_below(folder, true), 0);
   rmdir(folder);
   ck_assert_int_eq(rename(scratch_path("away"), folder), 0);
   shim.now_ms += 600000;
@@ -298,11 +288,11 @@ START_TEST(of_two_that_look_at_once_the_one_that_wrote_first_is_stopped) {
   tick("batches");
   copy_db("copy");
   append_many(1, 1);
-  const int files = files_below(folder);
+  const int files = files_below(folder, true);
   tide_target_dir_step = tick_of_the_copy;
   ck_assert_str_eq(tick("failed"), "1");
   expect_state("diverged");
-  ck_assert_int_eq(files_below(folder), files);
+  ck_assert_int_eq(files_below(folder, true), files);
   end();
 }
 END_TEST
@@ -329,7 +319,7 @@ START_TEST(the_place_of_another_sink_of_the_log_is_not_shared) {
   start();
   append_many(1, 1);
   tick("batches");
-  const int files = files_below(folder);
+  const int files = files_below(folder, true);
   db_exec(db,
           "DELETE FROM tidemark_sink; INSERT INTO tidemark_sink(sink, dataset, target, format)"
           " VALUES ('t', 'logs', 'file://%s', 'ndjson')",
@@ -341,7 +331,7 @@ START_TEST(the_place_of_another_sink_of_the_log_is_not_shared) {
           "SELECT '%s holds what another sink of this log wrote, as _tidemark says: give sink t a place of its own, or "
           "register it under that sink''s name'",
           folder));
-  ck_assert_int_eq(files_below(folder), files);
+  ck_assert_int_eq(files_below(folder, true), files);
   end();
 }
 END_TEST
@@ -418,7 +408,7 @@ START_TEST(an_old_copy_of_the_folder_is_noticed) {
   ck_assert_int_eq(rename(scratch_path("old"), folder), 0);
   ck_assert_ptr_nonnull(strstr(tick("sinks[0].failures[0].error"), "is an old copy of the place that sink s wrote to"));
   expect_state("active");
-  ck_assert_int_eq(files_below(folder), 2);
+  ck_assert_int_eq(files_below(folder, true), 2);
   end();
 }
 END_TEST
@@ -493,7 +483,7 @@ START_TEST(what_a_sink_skips_is_no_tick) {
   db_exec(db, "UPDATE tidemark_sink SET filter = 'false'");
   append_many(3, 1);
   ck_assert_str_eq(tick("skipped"), "3");
-  ck_assert_int_eq(files_below(folder), 0);
+  ck_assert_int_eq(files_below(folder, true), 0);
   assert_int(db, 0, "SELECT marked FROM tidemark_sink_count");
   end();
 }

@@ -11,16 +11,6 @@ static const char *open_batch(void) {
   return db_text(db, "SELECT since || ' ' || until || ' ' || rows || ' ' || object FROM tidemark_batch");
 }
 
-static int files_below(const char *path) {
-  char command[300];
-  int files = -1;
-  snprintf(command, sizeof command, "find '%s' -type f -not -path '*/_tidemark/*.s' | wc -l", path);
-  FILE *out = popen(command, "r");
-  ck_assert_int_eq(fscanf(out, "%d", &files), 1);
-  pclose(out);
-  return files;
-}
-
 /* A tick fails with those words, with the batch open and no file. */
 static void fail_a_tick(const char *words) {
   char batch[300];
@@ -28,13 +18,13 @@ static void fail_a_tick(const char *words) {
   assert_int(db, 1, "SELECT count(*) FROM tidemark_batch WHERE error LIKE 'writing \"%s/%%\": %s: the batch stays %%'",
              folder, words);
   assert_int(db, 0, "SELECT count(*) FROM tidemark_export_log");
-  ck_assert_int_eq(files_below(folder), 0);
+  ck_assert_int_eq(files_below(folder, false), 0);
   snprintf(batch, sizeof batch, "%s", open_batch());
   append_many(5, 100); /* what comes meanwhile is not in it */
   shim.now_ms += 600000;
   ck_assert_str_eq(tick("failed"), "1");
   ck_assert_str_eq(open_batch(), batch);
-  ck_assert_int_eq(files_below(folder), 0);
+  ck_assert_int_eq(files_below(folder, false), 0);
 }
 
 static void check_the_same_batch_goes_out(const char *batch) {

@@ -261,6 +261,45 @@ START_TEST(one_place_has_one_text_and_no_query) {
 }
 END_TEST
 
+START_TEST(secrets_that_json_escapes_are_hidden_too) {
+  struct http_server server;
+  struct tide_err err = {0};
+  struct tide_answer answer;
+  static const char told[] = "HTTP/1.1 207 Some\r\nConnection: close\r\n\r\n"
+                             "{\"refused\":[{\"line\":1,\"reason\":\"no s\\/cret, no \\u0073/cret\"}]}";
+  setenv("TIDE_A", "s/cret", 1);
+  http_server_start(&server, (struct http_step[]){{HTTP_ANSWER_CLOSE, told}}, 1);
+  struct tide_target *target = open_target(server.url, "{\"token_env\":\"TIDE_A\"}", &err);
+  put(target, &object, "x\n", &answer, &err);
+  assert_ok(err);
+  ck_assert_uint_eq(answer.nrefused, 1);
+  ck_assert_str_eq(answer.refused[0].reason, "no ******, no ******");
+  tide_answer_clear(&answer);
+  tide_target_destroy(target);
+  http_server_stop(&server);
+}
+END_TEST
+
+START_TEST(headers_beyond_all_bounds_are_no_lack_of_memory) {
+  enum { SIZE = 400000 };
+  struct http_server server;
+  struct tide_err err = {0};
+  struct tide_answer answer;
+  char *told = malloc(SIZE);
+  const int head = sprintf(told, "HTTP/1.1 200 OK\r\nX: ");
+  memset(told + head, 'x', SIZE - head);
+  strcpy(told + SIZE - 5, "\r\n\r\n");
+  http_server_start(&server, (struct http_step[]){{HTTP_ANSWER_CLOSE, told}}, 1);
+  struct tide_target *target = open_target(server.url, NULL, &err);
+  put(target, &object, "x\n", &answer, &err);
+  ck_assert_int_eq(err.rc, SQLITE_IOERR);
+  ck_assert_ptr_nonnull(strstr(err.msg, "gave more headers than are taken"));
+  tide_target_destroy(target);
+  http_server_stop(&server);
+  free(told);
+}
+END_TEST
+
 START_TEST(secrets_need_not_be_there_to_register) {
   unsetenv("TIDE_NOT_THERE");
   expect_place("https://host/", "{\"token_env\":\"TIDE_NOT_THERE\"}", "https://host/");
@@ -394,6 +433,8 @@ int main(void) {
                                 an_aborted_object_is_not_sent,
                                 a_key_that_would_break_its_header_is_refused,
                                 one_place_has_one_text_and_no_query,
+                                secrets_that_json_escapes_are_hidden_too,
+                                headers_beyond_all_bounds_are_no_lack_of_memory,
                                 secrets_need_not_be_there_to_register,
                                 options_that_cannot_be_are_refused,
                                 no_memory_is_given_back_with_a_secret,

@@ -181,6 +181,20 @@ START_TEST(a_busy_service_is_asked_again_later) {
 }
 END_TEST
 
+START_TEST(who_cannot_say_whether_an_object_is_there_is_not_written_to) {
+  START(ANSWER("503 Slow Down", "", ""));
+  assert_put_fails(10, SQLITE_IOERR, "the service answers 503");
+  stop();
+}
+END_TEST
+
+START_TEST(an_upload_that_is_gone_may_have_been_completed) {
+  START(NOTHING, ANSWER("404 Not Found", "", "<Error><Code>NoSuchUpload</Code></Error>"));
+  assert_put_fails(10, SQLITE_IOERR, "NoSuchUpload");
+  stop();
+}
+END_TEST
+
 START_TEST(the_bucket_s_region_is_said) {
   START(ANSWER("301 Moved Permanently", "x-amz-bucket-region: eu-west-3\r\n", ""),
         ANSWER("301 Moved Permanently", "x-amz-bucket-region: eu-west-3\r\nLocation: http://127.0.0.1:1/\r\n", ""));
@@ -620,6 +634,8 @@ int main(void) {
                                 who_may_put_but_not_look_may_put,
                                 two_at_once_is_tried_again_later,
                                 a_busy_service_is_asked_again_later,
+                                who_cannot_say_whether_an_object_is_there_is_not_written_to,
+                                an_upload_that_is_gone_may_have_been_completed,
                                 the_bucket_s_region_is_said,
                                 a_message_that_repeats_a_key_is_left_out,
                                 names_that_are_none_are_refused_before_anything_is_sent,
