@@ -90,7 +90,9 @@ static bool settle(struct requeuing *requeuing, const struct tide_dead_row *row,
     tide_dead_delete(db, runner->schema, row->id, err);
   else if (!tide_err_is_set(err))
     tide_dead_refuse(db, runner->schema, row->id, reason, err);
-  tide_sink_count_mark(db, place, requeuing->outlet.count.tick, taken ? 0 : requeuing->outlet.count.refused, err);
+  if (taken)
+    requeuing->outlet.count.refused = 0;
+  tide_sink_count_mark(db, place, requeuing->outlet.count.tick, requeuing->outlet.count.refused, err);
   tide_durable_end(&txn, err);
   if (taken)
     requeuing->result->delivered++;

@@ -547,6 +547,22 @@ START_TEST(dead_rows_are_sent_again_on_demand) {
 }
 END_TEST
 
+START_TEST(a_row_that_is_refused_again_is_none_that_was_taken) {
+  begin();
+  db_exec(db, "UPDATE tidemark_sink SET max_rows = 1");
+  append("web", 1, 4);
+  receiver.poison = "<";
+  tick("dead");
+  assert_int(db, 4, "SELECT refused FROM tidemark_sink_count");
+  db_exec(db, "SELECT tidemark_requeue('s')");
+  assert_int(db, 4, "SELECT refused FROM tidemark_sink_count");
+  receiver.poison = "<4>";
+  db_exec(db, "SELECT tidemark_requeue('s')"); /* three are taken, and the last one is not */
+  assert_int(db, 0, "SELECT refused FROM tidemark_sink_count");
+  end();
+}
+END_TEST
+
 START_TEST(dead_rows_wait_as_all_do) {
   begin();
   append("web", 1, 2);
@@ -611,6 +627,7 @@ int main(void) {
                                 a_receiver_that_knows_less_is_no_divergence,
                                 a_later_tick_of_another_process_is_no_divergence,
                                 dead_rows_are_sent_again_on_demand,
+                                a_row_that_is_refused_again_is_none_that_was_taken,
                                 dead_rows_wait_as_all_do,
                                 a_forward_sink_is_not_driven_by_hand,
                                 NULL};
