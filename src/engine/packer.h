@@ -1,4 +1,5 @@
-/* Packs rows into segments of the dataset's size. Sealing and compaction share it. Life: init, then for each partition
+/* Packs rows into segments of the dataset's size, of which it holds one frame's rows and what is encoded. Sealing and
+ * compaction share it. Life: init, then for each partition
  * start, add rows ascending in since any number of times and finish; clear at any time. */
 #ifndef TIDE_ENGINE_PACKER_H
 #define TIDE_ENGINE_PACKER_H
@@ -6,6 +7,7 @@
 #include "codec/chunk.h"
 #include "engine/dataset.h"
 #include "model/batch.h"
+#include "segment/segment.h"
 
 enum { TIDE_PACKER_SEGMENT_BYTES = 8 << 20 }; /* a segment with more raw bytes is full, as one with segment_rows rows */
 
@@ -16,9 +18,8 @@ struct tide_packer {
   int64_t revision; /* of the segments made */
   int64_t next_chunk;
   struct tide_frame_encoder *encoder;
-  struct tide_batch batch; /* rows of the next segment */
-  struct tide_val *values;
-  int64_t segments; /* made since start, as the next two */
+  struct tide_segment_writer *writer; /* has the rows of the next segment */
+  int64_t segments;                   /* made since start, as the next two */
   int64_t rows;
   int64_t stored_bytes;
 };

@@ -115,9 +115,10 @@ static void take_back(struct tide_batch *batch, const struct tide_val *values, s
   }
 }
 
+static const uint8_t fixed_bytes[TIDE_VAL_TYPES] = {[TIDE_VAL_NULL] = 1, [TIDE_VAL_INT] = 8, [TIDE_VAL_REAL] = 8};
+
 int tide_batch_append(struct tide_batch *batch, int64_t since, int64_t ingested_at, const struct tide_val *values,
                       struct tide_err *err) {
-  static const uint8_t fixed_bytes[TIDE_VAL_TYPES] = {[TIDE_VAL_NULL] = 1, [TIDE_VAL_INT] = 8, [TIDE_VAL_REAL] = 8};
   if (tide_err_is_set(err))
     return err->rc;
   size_t row = batch->rows;
@@ -136,4 +137,73 @@ int tide_batch_append(struct tide_batch *batch, int64_t since, int64_t ingested_
   batch->raw_bytes += raw_bytes;
   batch->rows = row + 1;
   return 0;
+}
+
+/* ---- rows of another batch ---- */
+
+/* Room for `rows` more rows in all columns, and for their texts and blobs. */
+static int reserve_rows(struct tide_batch *batch, const struct tide_batch *from, size_t first, size_t rows,
+                        struct tide_err *err) {
+  if (tide_err_is_set(err) || tide_batch_reserve(batch, batch->rows + rows, err) != 0)
+    return err->rc;
+  for (size_t i = 0; i < batch->ncolumns; i++) {
+    const struct tide_vec *source = &from->columns[i];
+    assert(batch->rows == 0 || batch->columns[i].base == batch->columns[i].bytes.data);
+    size_t bytes = 0;
+    for (size_t row = first; source->tag != NULL && row < first + rows; row++)
+      bytes += source->tag[row] >= TIDE_VAL_TEXT ? source->size[row] : 0;
+    if (tide_vec_reserve(&batch->columns[i], batch->rows + rows, err) != 0 ||
+        (bytes > 0 && tide_buf_reserve(&batch->columns[i].bytes, bytes, err) != 0))
+      return err->rc;
+  }
+  return 0;
+}
+
+/* Where there is room already. */
+static void copy_rows(struct tide_vec *vec, size_t at, const struct tide_vec *source, size_t first, size_t rows) {
+  vec->base = vec->bytes.data;
+  if (source->tag == NULL) {
+    memset(vec->tag + at, TIDE_VAL_NULL, rows);
+    memset(vec->num + at, 0, rows * sizeof *vec->num);
+    memset(vec->size + at, 0, rows * sizeof *vec->size);
+    return;
+  }
+  memcpy(vec->tag + at, source->tag + first, rows);
+  memcpy(vec->num + at, source->num + first, rows * sizeof *vec->num);
+  memcpy(vec->size + at, source->size + first, rows * sizeof *vec->size);
+  for (size_t row = at; row < at + rows; row++) {
+    if (vec->tag[row] < TIDE_VAL_TEXT)
+      continue;
+    const size_t size = vec->size[row];
+    if (size > 0)
+      memcpy(vec->bytes.data + vec->bytes.len, source->base + vec->num[row], size);
+    vec->num[row] = (int64_t)vec->bytes.len;
+    vec->bytes.len += size;
+  }
+}
+
+int tide_batch_append_rows(struct tide_batch *batch, const struct tide_batch *from, size_t first, size_t rows,
+                           struct tide_err *err) {
+  assert(batch->ncolumns == from->ncolumns);
+  if (reserve_rows(batch, from, first, rows, err) != 0)
+    return err->rc;
+  for (size_t i = 0; i < batch->ncolumns; i++)
+    copy_rows(&batch->columns[i], batch->rows, &from->columns[i], first, rows);
+  memcpy(batch->since + batch->rows, from->since + first, rows * sizeof *batch->since);
+  memcpy(batch->ingested_at + batch->rows, from->ingested_at + first, rows * sizeof *batch->ingested_at);
+  batch->raw_bytes += tide_batch_raw_bytes(from, first, rows);
+  batch->rows += rows;
+  return 0;
+}
+
+uint64_t tide_batch_raw_bytes(const struct tide_batch *batch, size_t first, size_t rows) {
+  uint64_t bytes = 16 * (uint64_t)rows;
+  for (size_t i = 0; i < batch->ncolumns; i++) {
+    const struct tide_vec *vec = &batch->columns[i];
+    if (vec->tag == NULL)
+      bytes += rows;
+    for (size_t row = first; vec->tag != NULL && row < first + rows; row++)
+      bytes += vec->tag[row] >= TIDE_VAL_TEXT ? vec->size[row] : fixed_bytes[vec->tag[row]];
+  }
+  return bytes;
 }

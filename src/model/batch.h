@@ -42,6 +42,14 @@ void tide_batch_clear(struct tide_batch *batch);
 int tide_batch_append(struct tide_batch *batch, int64_t since, int64_t ingested_at, const struct tide_val *values,
                       struct tide_err *err);
 
+/* Appends rows first to first + rows - 1 of another batch of as many columns, copied; columns of it that were not decoded
+ * become NULL. On failure the batch has the rows it had. Returns 0 or the code. */
+int tide_batch_append_rows(struct tide_batch *batch, const struct tide_batch *from, size_t first, size_t rows,
+                           struct tide_err *err);
+
+/* What appending those rows of a batch would add to raw_bytes. */
+uint64_t tide_batch_raw_bytes(const struct tide_batch *batch, size_t first, size_t rows);
+
 /* Room in one column for `rows` rows in all (tag, num, size); in since and ingested_at. For decoders. */
 int tide_vec_reserve(struct tide_vec *vec, size_t rows, struct tide_err *err);
 int tide_batch_reserve(struct tide_batch *batch, size_t rows, struct tide_err *err);

@@ -232,7 +232,31 @@ void tide_format_directory_clear(struct tide_format_directory *directory) {
   *directory = (struct tide_format_directory){0};
 }
 
-void tide_format_put_header(const struct tide_format_directory *directory, struct tide_buf *out,
+void tide_format_directory_add(struct tide_format_directory *directory, const void *frame, size_t size,
+                               int64_t first_since, struct tide_err *err) {
+  void *offsets = directory->offsets, *hashes = directory->hashes, *sinces = directory->first_since;
+  const size_t n = directory->nframes;
+  if (tide_err_is_set(err))
+    return;
+  tide_grow(&offsets, &directory->offsets_cap, n + 2, sizeof *directory->offsets, err);
+  directory->offsets = offsets;
+  if (!tide_err_is_set(err))
+    tide_grow(&hashes, &directory->hashes_cap, n + 1, sizeof *directory->hashes, err);
+  directory->hashes = hashes;
+  if (!tide_err_is_set(err))
+    tide_grow(&sinces, &directory->first_since_cap, n + 1, sizeof *directory->first_since, err);
+  directory->first_since = sinces;
+  if (tide_err_is_set(err))
+    return;
+  if (n == 0)
+    directory->offsets[0] = 0;
+  directory->offsets[n + 1] = directory->offsets[n] + size;
+  directory->hashes[n] = tide_format_hash(frame, size);
+  directory->first_since[n] = first_since;
+  directory->nframes = n + 1;
+}
+
+void tide_format_put_header(const struct tide_format_directory *directory, bool is_since, struct tide_buf *out,
                             struct tide_format_entry *ret_entry, struct tide_err *err) {
   size_t start = out->len, n = directory->nframes;
   tide_buf_put_u8(out, TIDE_FORMAT_VERSION, err);
@@ -241,7 +265,7 @@ void tide_format_put_header(const struct tide_format_directory *directory, struc
     tide_buf_put_varint(out, directory->offsets[i + 1] - directory->offsets[i], err);
     tide_buf_put_u32(out, directory->hashes[i], err);
   }
-  for (size_t i = 1; i < n && directory->first_since != NULL; i++)
+  for (size_t i = 1; is_since && i < n; i++)
     tide_buf_put_varint(out, (uint64_t)directory->first_since[i] - (uint64_t)directory->first_since[i - 1], err);
   if (tide_err_is_set(err))
     return;

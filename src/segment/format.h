@@ -72,9 +72,10 @@ int tide_format_read_meta(const void *bytes, size_t size, size_t max_columns, st
 /* offsets: where each frame begins in the chunk when read, behind the header when written; the last one is the end. */
 struct tide_format_directory {
   size_t nframes;
-  uint64_t *offsets;    /* nframes + 1 */
-  uint32_t *hashes;     /* nframes */
-  int64_t *first_since; /* nframes, in the chunk of since; else NULL */
+  uint64_t *offsets;                               /* nframes + 1 */
+  uint32_t *hashes;                                /* nframes */
+  int64_t *first_since;                            /* nframes; NULL when read from another chunk than that of since */
+  size_t offsets_cap, hashes_cap, first_since_cap; /* of one that grows */
 };
 
 static inline size_t tide_format_frames(size_t rows) {
@@ -86,10 +87,14 @@ int tide_format_directory_init(struct tide_format_directory *directory, size_t n
                                struct tide_err *err);
 void tide_format_directory_clear(struct tide_format_directory *directory); /* all zero is fine */
 
+/* Enters the next frame of a chunk that is being written, into a directory that began as all zero. */
+void tide_format_directory_add(struct tide_format_directory *directory, const void *frame, size_t size,
+                               int64_t first_since, struct tide_err *err);
+
 uint32_t tide_format_hash(const void *frame, size_t size);
 
 /* Appends a chunk's header and says in ret_entry what meta has to know of it and of the frames that follow. */
-void tide_format_put_header(const struct tide_format_directory *directory, struct tide_buf *out,
+void tide_format_put_header(const struct tide_format_directory *directory, bool is_since, struct tide_buf *out,
                             struct tide_format_entry *ret_entry, struct tide_err *err);
 
 /* Parses and checks the header of a chunk of a segment: entry->header_size bytes. is_since: the chunk of since. */

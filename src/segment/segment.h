@@ -28,16 +28,43 @@ struct tide_segment_out {
   struct tide_buf *chunks; /* nchunks of them, by segment column; len 0: nothing to store (a partition
                               column, or one that is NULL in all rows) */
   size_t nchunks;
-  uint64_t raw_bytes;    /* batch->raw_bytes */
+  size_t rows;
+  int64_t first_since;
+  int64_t last_since;
+  int64_t newest_at;     /* the largest ingested_at */
+  uint64_t raw_bytes;    /* of the rows, counted as tide_batch does */
   uint64_t stored_bytes; /* meta and chunks */
 };
+void tide_segment_out_clear(struct tide_segment_out *out);
 
-/* Encodes all rows of a batch (1 to TIDE_OPTIONS_SEGMENT_ROWS_MAX, since strictly ascending, all columns present; both
- * are asserted). The same rows and level of the encoder give the same bytes. ret_out is all zero or was cleared before; on
+/* Encodes rows as they come: it holds those of one frame at the most, and what it has encoded. Life: create; any number
+ * of times add rows and finish, or reset to forget them; destroy at any time. The same rows and level give the same
+ * bytes, however they were added. */
+struct tide_segment_writer;
+
+/* spec and encoder, which nobody else uses between an add and its finish, must live as long. */
+struct tide_segment_writer *tide_segment_writer_create(const struct tide_spec *spec, struct tide_frame_encoder *encoder,
+                                                       struct tide_err *err);
+void tide_segment_writer_destroy(struct tide_segment_writer *writer); /* NULL is fine */
+
+/* Adds rows first to first + rows - 1 of a batch, all columns but the partition's decoded. Since must ascend strictly
+ * through all rows added, and they must be TIDE_OPTIONS_SEGMENT_ROWS_MAX at the most: both are asserted. A whole frame
+ * of rows is not copied. Returns 0 or the code; after a failure only reset and destroy are left. */
+int tide_segment_writer_add(struct tide_segment_writer *writer, const struct tide_batch *batch, size_t first,
+                            size_t rows, struct tide_err *err);
+
+size_t tide_segment_writer_rows(const struct tide_segment_writer *writer); /* since the last finish or reset */
+uint64_t tide_segment_writer_raw_bytes(const struct tide_segment_writer *writer);
+
+/* Gives the segment of the rows added, at least one, and begins anew. ret_out is all zero or was cleared before; on
  * failure it is cleared. Returns 0 or the code. */
+int tide_segment_writer_finish(struct tide_segment_writer *writer, struct tide_segment_out *ret_out,
+                               struct tide_err *err);
+void tide_segment_writer_reset(struct tide_segment_writer *writer);
+
+/* All rows of a batch in one go. */
 int tide_segment_write(const struct tide_spec *spec, const struct tide_batch *batch, struct tide_frame_encoder *encoder,
                        struct tide_segment_out *ret_out, struct tide_err *err);
-void tide_segment_out_clear(struct tide_segment_out *out);
 
 /* ---- reading (seg_reader.c): hostile input welcome ---- */
 

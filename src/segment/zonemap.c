@@ -2,50 +2,50 @@
 
 #include <string.h>
 
-/* The rows of the smallest and the largest value of one type. */
+/* The smallest and the largest value of some rows that have a tag, as rows. */
 struct extremes {
-  bool any;
   size_t low;
   size_t high;
 };
 
-static struct extremes extremes_of(const struct tide_vec *vec, size_t rows, uint8_t tag) {
-  struct extremes found = {0};
-  struct tide_val low = tide_val_null(), high = tide_val_null();
-  for (size_t i = 0; i < rows; i++) {
+static struct extremes extremes_of(const struct tide_vec *vec, size_t first, size_t end, uint8_t tag) {
+  while (vec->tag[first] != tag)
+    first++;
+  struct extremes found = {first, first};
+  struct tide_val low = tide_vec_get(vec, first), high = low;
+  for (size_t i = first + 1; i < end; i++) {
     if (vec->tag[i] != tag)
       continue;
     struct tide_val val = tide_vec_get(vec, i);
-    if (!found.any || tide_val_compare(&val, &low) < 0) {
+    if (tide_val_compare(&val, &low) < 0) {
       low = val;
       found.low = i;
-    }
-    if (!found.any || tide_val_compare(&val, &high) > 0) {
+    } else if (tide_val_compare(&val, &high) > 0) {
       high = val;
       found.high = i;
     }
-    found.any = true;
   }
   return found;
 }
 
 /* Integers are what segments hold most of, and need no comparison of values. */
-static struct extremes extremes_of_ints(const struct tide_vec *vec, size_t rows) {
-  struct extremes found = {0};
-  for (size_t i = 0; i < rows; i++) {
+static struct extremes extremes_of_ints(const struct tide_vec *vec, size_t first, size_t end) {
+  while (vec->tag[first] != TIDE_VAL_INT)
+    first++;
+  struct extremes found = {first, first};
+  for (size_t i = first + 1; i < end; i++) {
     if (vec->tag[i] != TIDE_VAL_INT)
       continue;
-    if (!found.any || vec->num[i] < vec->num[found.low])
+    if (vec->num[i] < vec->num[found.low])
       found.low = i;
-    if (!found.any || vec->num[i] > vec->num[found.high])
+    if (vec->num[i] > vec->num[found.high])
       found.high = i;
-    found.any = true;
   }
   return found;
 }
 
-/* The smallest value of at most TIDE_ZONEMAP_BYTES_MAX bytes that is above all that begin like val: false when there is
- * none. */
+/* The smallest value of at most TIDE_ZONEMAP_BYTES_MAX bytes that is above all that begin like val, in `raised`: false
+ * when there is none. */
 static bool raise_max(struct tide_val *val, unsigned char *raised) {
   size_t n = TIDE_ZONEMAP_BYTES_MAX;
   memcpy(raised, val->p, n);
@@ -59,20 +59,29 @@ static bool raise_max(struct tide_val *val, unsigned char *raised) {
   return true;
 }
 
-static uint8_t types_of(const struct tide_vec *vec, size_t rows) {
+/* Moves the bytes of a bound, at most TIDE_ZONEMAP_BYTES_MAX, to where they are kept. */
+static void keep_bytes(struct tide_val *bound, unsigned char *into) {
+  if (bound->type < TIDE_VAL_TEXT)
+    return;
+  if (bound->n > 0)
+    memmove(into, bound->p, bound->n);
+  bound->p = into;
+}
+
+static uint8_t types_of(const struct tide_vec *vec, size_t first, size_t end) {
   unsigned types = 0;
-  for (size_t i = 0; i < rows; i++)
+  for (size_t i = first; i < end; i++)
     types |= 1u << vec->tag[i];
   return (uint8_t)types;
 }
 
-void tide_zonemap_collect(const struct tide_vec *vec, size_t rows, unsigned char raised[TIDE_ZONEMAP_BYTES_MAX],
-                          struct tide_zone *ret_zone) {
-  struct tide_zone zone = {.types = types_of(vec, rows)};
+void tide_zonemap_collect(struct tide_zonemap *map, const struct tide_vec *vec, size_t first, size_t rows) {
+  const size_t end = first + rows;
+  struct tide_zone zone = {.types = types_of(vec, first, end)};
   for (uint8_t tag = TIDE_VAL_INT; tag < TIDE_VAL_TYPES; tag++) {
     if ((zone.types >> tag & 1) == 0)
       continue;
-    struct extremes found = tag == TIDE_VAL_INT ? extremes_of_ints(vec, rows) : extremes_of(vec, rows, tag);
+    struct extremes found = tag == TIDE_VAL_INT ? extremes_of_ints(vec, first, end) : extremes_of(vec, first, end, tag);
     struct tide_val low = tide_vec_get(vec, found.low), high = tide_vec_get(vec, found.high);
     if (!zone.bounded || tide_val_compare(&low, &zone.min) < 0)
       zone.min = low;
@@ -83,8 +92,31 @@ void tide_zonemap_collect(const struct tide_vec *vec, size_t rows, unsigned char
   if (zone.bounded && zone.min.n > TIDE_ZONEMAP_BYTES_MAX)
     zone.min.n = TIDE_ZONEMAP_BYTES_MAX;
   if (zone.bounded && zone.max.n > TIDE_ZONEMAP_BYTES_MAX)
-    zone.bounded = raise_max(&zone.max, raised);
+    zone.bounded = raise_max(&zone.max, map->max);
   if (!zone.bounded)
     zone.min = zone.max = tide_val_null();
-  *ret_zone = zone;
+  keep_bytes(&zone.min, map->min);
+  keep_bytes(&zone.max, map->max);
+  map->zone = zone;
+}
+
+void tide_zonemap_widen(struct tide_zonemap *map, const struct tide_zone *zone) {
+  struct tide_zone *all = &map->zone;
+  const bool first = all->types >> TIDE_VAL_INT == 0; /* so far NULL at the most */
+  all->types |= zone->types;
+  if (zone->types >> TIDE_VAL_INT == 0)
+    return;
+  all->bounded = zone->bounded && (first || all->bounded);
+  if (!all->bounded) {
+    all->min = all->max = tide_val_null();
+    return;
+  }
+  if (first || tide_val_compare(&zone->min, &all->min) < 0) {
+    all->min = zone->min;
+    keep_bytes(&all->min, map->min);
+  }
+  if (first || tide_val_compare(&zone->max, &all->max) > 0) {
+    all->max = zone->max;
+    keep_bytes(&all->max, map->max);
+  }
 }

@@ -11,9 +11,17 @@
  * whose kept bytes are all 0xff has no next value; the zone is then not bounded. */
 enum { TIDE_ZONEMAP_BYTES_MAX = 32 };
 
-/* The zone of the first `rows` rows of a column. A max that had to be raised lies in `raised`, other texts are views
- * into the column. */
-void tide_zonemap_collect(const struct tide_vec *vec, size_t rows, unsigned char raised[TIDE_ZONEMAP_BYTES_MAX],
-                          struct tide_zone *ret_zone);
+/* A zone that owns its texts: it must stay where it is. All zero is the zone of no rows. */
+struct tide_zonemap {
+  struct tide_zone zone;
+  unsigned char min[TIDE_ZONEMAP_BYTES_MAX];
+  unsigned char max[TIDE_ZONEMAP_BYTES_MAX];
+};
+
+/* Makes it the zone of rows first to first + rows - 1 of a column. */
+void tide_zonemap_collect(struct tide_zonemap *map, const struct tide_vec *vec, size_t first, size_t rows);
+
+/* Widens it by what another zone holds, whose texts are copied. */
+void tide_zonemap_widen(struct tide_zonemap *map, const struct tide_zone *zone);
 
 #endif

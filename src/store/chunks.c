@@ -18,17 +18,8 @@ static void store_chunks(sqlite3 *db, struct tide_names names, const struct tide
   tide_stmt_pool_give(names.pool, stmt);
 }
 
-static int64_t newest_at(const struct tide_batch *batch) {
-  int64_t newest = batch->ingested_at[0];
-  for (size_t row = 1; row < batch->rows; row++) {
-    if (batch->ingested_at[row] > newest)
-      newest = batch->ingested_at[row];
-  }
-  return newest;
-}
-
 void tide_chunks_store(sqlite3 *db, struct tide_names names, const struct tide_chunks_place *place,
-                       const struct tide_batch *batch, const struct tide_segment_out *segment, struct tide_err *err) {
+                       const struct tide_segment_out *segment, struct tide_err *err) {
   store_chunks(db, names, segment, place->chunk, err);
   sqlite3_stmt *stmt = tide_stmt_pool_take(
       names.pool, db, err,
@@ -38,16 +29,16 @@ void tide_chunks_store(sqlite3 *db, struct tide_names names, const struct tide_c
       names.schema, names.dataset);
   if (stmt != NULL) {
     const int64_t numbers[] = {place->partition,
-                               batch->since[batch->rows - 1],
-                               batch->since[0],
-                               (int64_t)batch->rows,
+                               segment->last_since,
+                               segment->first_since,
+                               (int64_t)segment->rows,
                                place->revision,
                                place->level,
                                place->chunk,
                                (int64_t)segment->nchunks,
                                (int64_t)segment->raw_bytes,
                                (int64_t)segment->stored_bytes,
-                               newest_at(batch)};
+                               segment->newest_at};
     const int nnumbers = (int)(sizeof numbers / sizeof *numbers);
     for (int i = 0; i < nnumbers; i++)
       sqlite3_bind_int64(stmt, i + 1, numbers[i]);

@@ -7,8 +7,7 @@
 #include "segment/segment.h"
 #include "store/names.h"
 
-/* Stores an encoded segment of a partition: its chunks from id `chunk` on, and its row. Rows, first and last since and
- * the newest ingested_at are the batch's. */
+/* Stores an encoded segment of a partition: its chunks from id `chunk` on, and its row. */
 struct tide_chunks_place {
   int64_t partition;
   int64_t chunk;
@@ -16,7 +15,7 @@ struct tide_chunks_place {
   int64_t level; /* it was compressed at */
 };
 void tide_chunks_store(sqlite3 *db, struct tide_names names, const struct tide_chunks_place *place,
-                       const struct tide_batch *batch, const struct tide_segment_out *segment, struct tide_err *err);
+                       const struct tide_segment_out *segment, struct tide_err *err);
 
 /* Reads parts of chunks through one blob handle, which moves from chunk to chunk. All zero is closed; it opens at
  * first use. */

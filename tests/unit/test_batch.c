@@ -83,6 +83,44 @@ START_TEST(reset_begins_anew_with_the_same_memory) {
 }
 END_TEST
 
+START_TEST(rows_of_another_batch_are_copied) {
+  struct tide_err err = {0};
+  struct tide_batch from, batch;
+  tide_batch_init(&from, 3, &err);
+  tide_batch_init(&batch, 3, &err);
+  for (size_t row = 0; row < 100; row++)
+    append(&from, row, &err);
+  ck_assert_int_eq(tide_batch_append_rows(&batch, &from, 0, 1, &err), 0);
+  ck_assert_int_eq(tide_batch_append_rows(&batch, &from, 1, 69, &err), 0);
+  ck_assert_uint_eq(tide_batch_raw_bytes(&from, 0, 70), batch.raw_bytes);
+  for (size_t row = 70; row < 100; row++)
+    append(&batch, row, &err); /* the column owns its bytes */
+  assert_ok(err);
+  ck_assert_uint_eq(batch.raw_bytes, from.raw_bytes);
+  tide_batch_clear(&from);
+  assert_rows(&batch, 100);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+START_TEST(copied_columns_that_were_not_decoded_are_null) {
+  struct tide_err err = {0};
+  struct tide_batch from, batch;
+  tide_batch_init(&from, 2, &err);
+  tide_batch_init(&batch, 2, &err);
+  const struct tide_val values[2] = {tide_val_int(7), tide_val_text("ab", 2)};
+  tide_batch_append(&from, 1, 5, values, &err);
+  tide_vec_clear(&from.columns[1]);
+  tide_batch_append_rows(&batch, &from, 0, 1, &err);
+  assert_ok(err);
+  assert_value(tide_vec_get(&batch.columns[0], 0), tide_val_int(7));
+  assert_value(tide_vec_get(&batch.columns[1], 0), tide_val_null());
+  ck_assert_uint_eq(batch.raw_bytes, 16 + 8 + 1);
+  tide_batch_clear(&from);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 START_TEST(raw_bytes_count_values) {
   struct tide_err err = {0};
   struct tide_batch batch;
@@ -202,9 +240,16 @@ START_TEST(rows_stay_when_memory_is_short) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {
-      rows_come_back_bit_for_bit,      reset_begins_anew_with_the_same_memory,   raw_bytes_count_values,
-      rows_may_have_no_columns,        a_column_that_was_not_decoded_reads_null, a_value_above_4_gib_is_refused,
-      an_earlier_error_keeps_rows_out, rows_stay_when_memory_is_short,           NULL};
+  const TTest *const tests[] = {rows_come_back_bit_for_bit,
+                                reset_begins_anew_with_the_same_memory,
+                                rows_of_another_batch_are_copied,
+                                copied_columns_that_were_not_decoded_are_null,
+                                raw_bytes_count_values,
+                                rows_may_have_no_columns,
+                                a_column_that_was_not_decoded_reads_null,
+                                a_value_above_4_gib_is_refused,
+                                an_earlier_error_keeps_rows_out,
+                                rows_stay_when_memory_is_short,
+                                NULL};
   return unit_main("batch", tests);
 }

@@ -25,19 +25,84 @@ START_TEST(rows_of_all_types_come_back) {
 }
 END_TEST
 
+static void assert_same_segment(const struct tide_segment_out *a, const struct tide_segment_out *b) {
+  ck_assert_uint_eq(a->meta.len, b->meta.len);
+  ck_assert_mem_eq(a->meta.data, b->meta.data, a->meta.len);
+  ck_assert_uint_eq(a->nchunks, b->nchunks);
+  for (size_t c = 0; c < a->nchunks; c++) {
+    ck_assert_uint_eq(a->chunks[c].len, b->chunks[c].len);
+    ck_assert(a->chunks[c].len == 0 || memcmp(a->chunks[c].data, b->chunks[c].data, a->chunks[c].len) == 0);
+  }
+}
+
 START_TEST(equal_rows_give_equal_bytes) {
   struct tide_batch batch = random_batch(5000), again = random_batch(5000);
   struct tide_segment_out out = written(&batch), other = written(&again);
-  ck_assert_uint_eq(out.meta.len, other.meta.len);
-  ck_assert_mem_eq(out.meta.data, other.meta.data, out.meta.len);
-  for (size_t c = 0; c < out.nchunks; c++) {
-    ck_assert_uint_eq(out.chunks[c].len, other.chunks[c].len);
-    ck_assert(out.chunks[c].len == 0 || memcmp(out.chunks[c].data, other.chunks[c].data, out.chunks[c].len) == 0);
-  }
+  assert_same_segment(&out, &other);
   tide_segment_out_clear(&out);
   tide_segment_out_clear(&other);
   tide_batch_clear(&batch);
   tide_batch_clear(&again);
+}
+END_TEST
+
+START_TEST(rows_may_be_added_in_any_pieces) {
+  struct tide_err err = {0};
+  struct tide_batch batch = random_batch(13000);
+  struct tide_segment_out whole = written(&batch);
+  struct tide_frame_encoder *encoder = tide_frame_encoder_create(3, &err);
+  struct tide_segment_writer *writer = tide_segment_writer_create(&spec, encoder, &err);
+  static const size_t pieces[] = {1, 700, 4096, 5000, 13000};
+  tide_segment_writer_add(writer, &batch, 100, 6000, &err); /* forgotten */
+  tide_segment_writer_reset(writer);
+  for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+    struct tide_segment_out out = {0};
+    for (size_t row = 0; row < batch.rows; row += pieces[i]) {
+      size_t rows = batch.rows - row < pieces[i] ? batch.rows - row : pieces[i];
+      ck_assert_uint_eq(tide_segment_writer_rows(writer), row);
+      tide_segment_writer_add(writer, &batch, row, rows, &err);
+    }
+    ck_assert_uint_eq(tide_segment_writer_raw_bytes(writer), batch.raw_bytes);
+    tide_segment_writer_finish(writer, &out, &err);
+    assert_ok(err);
+    assert_same_segment(&out, &whole);
+    ck_assert_uint_eq(out.rows, batch.rows);
+    ck_assert_int_eq(out.first_since, batch.since[0]);
+    ck_assert_int_eq(out.last_since, batch.since[batch.rows - 1]);
+    ck_assert_int_eq(out.newest_at, batch.ingested_at[batch.rows - 1]);
+    ck_assert_uint_eq(out.raw_bytes, batch.raw_bytes);
+    tide_segment_out_clear(&out);
+  }
+  tide_segment_writer_destroy(writer);
+  tide_frame_encoder_destroy(encoder);
+  tide_segment_out_clear(&whole);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+START_TEST(a_writer_holds_one_frame_of_rows) {
+  struct tide_err err = {0};
+  struct tide_segment_out out = {0};
+  struct tide_batch batch = random_batch(1000);
+  struct tide_frame_encoder *encoder = tide_frame_encoder_create(1, &err);
+  struct tide_segment_writer *writer = tide_segment_writer_create(&spec, encoder, &err);
+  sqlite3_int64 highest[2];
+  for (int64_t i = 0, since = 0; i < 80; i++) { /* about 20 MB of rows, of few different values */
+    for (size_t row = 0; row < batch.rows; row++)
+      batch.since[row] = since++;
+    tide_segment_writer_add(writer, &batch, 0, batch.rows, &err);
+    if (i == 9)
+      highest[0] = sqlite3_memory_highwater(0);
+  }
+  highest[1] = sqlite3_memory_highwater(0);
+  tide_segment_writer_finish(writer, &out, &err);
+  assert_ok(err);
+  ck_assert_int_lt(highest[1], highest[0] + (sqlite3_int64)(3 * out.stored_bytes)); /* buffers double when they grow */
+  ck_assert_uint_lt(3 * out.stored_bytes, out.raw_bytes);
+  tide_segment_writer_destroy(writer);
+  tide_frame_encoder_destroy(encoder);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
 }
 END_TEST
 
@@ -336,11 +401,19 @@ START_TEST(every_failed_allocation_is_no_memory) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {rows_of_all_types_come_back,          equal_rows_give_equal_bytes,
-                                a_read_touches_only_what_it_needs,    columns_without_values_have_no_chunk,
-                                columns_added_later_read_their_default,        seek_finds_the_frame_of_the_next_row,
-                                since_reaches_the_ends_of_integers,   zones_hold_types_and_bounds,
-                                long_bounds_are_cut_and_raised,       a_segment_by_hand,
-                                every_failed_allocation_is_no_memory, NULL};
+  const TTest *const tests[] = {rows_of_all_types_come_back,
+                                equal_rows_give_equal_bytes,
+                                rows_may_be_added_in_any_pieces,
+                                a_writer_holds_one_frame_of_rows,
+                                a_read_touches_only_what_it_needs,
+                                columns_without_values_have_no_chunk,
+                                columns_added_later_read_their_default,
+                                seek_finds_the_frame_of_the_next_row,
+                                since_reaches_the_ends_of_integers,
+                                zones_hold_types_and_bounds,
+                                long_bounds_are_cut_and_raised,
+                                a_segment_by_hand,
+                                every_failed_allocation_is_no_memory,
+                                NULL};
   return unit_main("segment", tests);
 }

@@ -197,7 +197,7 @@ static int read_sinces(const int64_t *since, int64_t first, int64_t last) {
     tide_frame_encode_ints(encoder, since, 3, &frame, &err);
     directory.offsets[1] = frame.len;
     directory.hashes[0] = tide_format_hash(frame.data, frame.len);
-    tide_format_put_header(&directory, &chunks[c], &meta.entries[c], &err);
+    tide_format_put_header(&directory, true, &chunks[c], &meta.entries[c], &err);
     tide_buf_put(&chunks[c], frame.data, frame.len, &err);
     tide_buf_clear(&frame);
   }
@@ -242,7 +242,7 @@ static int read_header_of_since(int64_t second) {
   directory.offsets[1] = 10;
   directory.offsets[2] = 20;
   directory.first_since[1] = second;
-  tide_format_put_header(&directory, &header, &entry, &err);
+  tide_format_put_header(&directory, true, &header, &entry, &err);
   assert_ok(err);
   int rc = tide_format_read_header(header.data, &meta, &entry, true, &back, &err);
   ck_assert(rc != 0 || back.first_since[1] == second);
@@ -273,7 +273,7 @@ START_TEST(a_huge_frame_that_is_not_there_takes_no_memory) {
   meta.rows = 1;
   directory.offsets[1] = 1000000000; /* bytes of a frame, and no frame follows */
   for (size_t c = 0; c < 2; c++)
-    tide_format_put_header(&directory, &chunks[c], &meta.entries[c], &err);
+    tide_format_put_header(&directory, true, &chunks[c], &meta.entries[c], &err);
   tide_format_put_meta(&meta, &out.meta, &err);
   out.chunks = chunks;
   struct store store = {.out = &out};
