@@ -1,0 +1,31 @@
+/* The measurements, each a row of the table in the README. */
+#ifndef TIDE_BENCH_MEASURE_H
+#define TIDE_BENCH_MEASURE_H
+
+#include "world.h"
+
+/* measure_write.c: into files of their own */
+void measure_insert_big(struct world *world);
+void measure_insert_1000(struct world *world);
+void measure_commit_full(struct world *world);
+void measure_commit_normal(struct world *world);
+
+/* measure_size.c */
+void measure_size_flushed(struct world *world);
+void measure_size_compacted(struct world *world); /* from here on the sides' segments are compacted */
+
+/* measure_read.c */
+void measure_scan(struct world *world);
+void measure_sum(struct world *world);
+void measure_count(struct world *world);
+void measure_filter(struct world *world);
+void measure_filter_scattered(struct world *world);
+void measure_time_range(struct world *world);
+void measure_last_sealed(struct world *world);
+void measure_idle_read(struct world *world);
+void measure_last_tail(struct world *world); /* adds rows */
+
+/* measure_upkeep.c: on copies of the sides */
+void measure_prune(struct world *world); /* and VACUUM after it */
+
+#endif

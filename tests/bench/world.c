@@ -1,0 +1,66 @@
+#include "world.h"
+
+#include <string.h>
+
+#include "die.h"
+
+const struct block *world_next(struct world *world, uint64_t n) {
+  generator_fill(&world->generator, &world->block, n < BLOCK_ROWS ? n : BLOCK_ROWS);
+  return &world->block;
+}
+
+/* Sums that any change of a value, or of a row's place among its partition's, would show in. */
+static char *checksum(struct side *side) {
+  return side_text(side,
+                   "SELECT format('%%d rows, %%d, %%d, %%d, %%d, %%d, %%d, %%.3f, %%d, %%d', count(*), sum(since),"
+                   " sum(since %% 1009 * unicode(source)), sum(ts * (since %% 7)), sum(length(level) * (since %% 11)),"
+                   " sum(status * (since %% 13)), sum(bytes * (since %% 17)), sum(duration),"
+                   " sum(length(body) * unicode(substr(body, -9)) * (since %% 19)),"
+                   " sum(length(attrs) * unicode(substr(attrs, since %% length(attrs) + 1)))) FROM logs");
+}
+
+void world_compare(struct side sides[SIDES], uint64_t rows) {
+  char *sums[SIDES];
+  for (int side = 0; side < SIDES; side++)
+    sums[side] = checksum(&sides[side]);
+  if (strcmp(sums[SIDE_TIDEMARK], sums[SIDE_TABLE]) != 0)
+    die("the sides differ: tidemark has %s; the table has %s", sums[SIDE_TIDEMARK], sums[SIDE_TABLE]);
+  if (strtoull(sums[SIDE_TABLE], NULL, 10) != rows)
+    die("there are %s rows, not %llu", sums[SIDE_TABLE], (unsigned long long)rows);
+  for (int side = 0; side < SIDES; side++)
+    sqlite3_free(sums[side]);
+}
+
+static void load(struct world *world) {
+  for (int side = 0; side < SIDES; side++) {
+    side_create(&world->sides[side], (enum side_kind)side, world->folder, "logs");
+    side_exec(&world->sides[side], "BEGIN");
+  }
+  generator_restart(&world->generator);
+  for (uint64_t done = 0; done < world->rows; done += world->block.count) {
+    const struct block *block = world_next(world, world->rows - done);
+    for (int side = 0; side < SIDES; side++)
+      side_insert(&world->sides[side], block, 0, block->count);
+  }
+  for (int side = 0; side < SIDES; side++)
+    side_exec(&world->sides[side], "COMMIT");
+}
+
+struct side *world_sides(struct world *world) {
+  if (world->sides[0].db == NULL) {
+    load(world);
+    side_exec(&world->sides[SIDE_TIDEMARK], "SELECT tidemark_flush('logs')");
+    for (int side = 0; side < SIDES; side++)
+      side_checkpoint(&world->sides[side]);
+    world_compare(world->sides, world->rows);
+  }
+  return world->sides;
+}
+
+void world_close(struct world *world) {
+  for (int side = 0; side < SIDES; side++)
+    if (world->sides[side].db != NULL)
+      side_close(&world->sides[side]);
+  block_clear(&world->block);
+  generator_clear(&world->generator);
+}

@@ -1,0 +1,38 @@
+/* What the measurements share: the rows, the folder, and the two sides with all rows in them, made when the first
+ * measurement asks for them. */
+#ifndef TIDE_BENCH_WORLD_H
+#define TIDE_BENCH_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "generate.h"
+#include "report.h"
+#include "side.h"
+
+enum { BLOCK_ROWS = 10000 };
+
+struct world {
+  struct generator generator;
+  struct block block;
+  const char *folder;
+  uint64_t rows;
+  int rounds;
+  struct side sides[SIDES]; /* "logs": all rows, sealed; db NULL while they are not made */
+  uint64_t extra;           /* rows that came on top of them since */
+};
+
+/* The side that goes first takes turns. */
+static inline enum side_kind world_turn(int round, int at) {
+  return (enum side_kind)((round + at) % SIDES);
+}
+
+/* The next n rows, at most BLOCK_ROWS. */
+const struct block *world_next(struct world *world, uint64_t n);
+/* Ends the program unless both sides hold the same rows, and as many. */
+void world_compare(struct side sides[SIDES], uint64_t rows);
+/* All rows on both sides, flushed and checkpointed. */
+struct side *world_sides(struct world *world);
+void world_close(struct world *world);
+
+#endif
