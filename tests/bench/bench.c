@@ -29,14 +29,19 @@ static const struct measurement measurements[] = {
     {"last_sealed", measure_last_sealed},
     {"idle_read", measure_idle_read},
     {"prune", measure_prune},
+    {"export_parquet", measure_export_parquet},
+    {"export_ndjson", measure_export_ndjson},
+    {"memory", measure_memory},
     {"last_tail", measure_last_tail},
+    {"tick", measure_tick},
     {"size_compacted", measure_size_compacted},
 };
 enum { MEASUREMENTS = sizeof measurements / sizeof *measurements };
 
 struct settings {
   const char *sample;
-  const char *only; /* names with commas between, or NULL */
+  const char *only;   /* names with commas between, or NULL */
+  const char *memory; /* of a process that memory_child is all of, or NULL */
   uint64_t seed;
 };
 
@@ -68,10 +73,15 @@ static void check_names(const char *only) {
 
 static void read_options(int argc, char **argv, struct world *world, struct settings *settings) {
   static const struct option options[] = {
-      {"module", required_argument, NULL, 'm'}, {"sample", required_argument, NULL, 's'},
-      {"folder", required_argument, NULL, 'f'}, {"rows", required_argument, NULL, 'n'},
-      {"rounds", required_argument, NULL, 'r'}, {"seed", required_argument, NULL, 'd'},
-      {"only", required_argument, NULL, 'o'},   {0},
+      {"module", required_argument, NULL, 'm'},
+      {"sample", required_argument, NULL, 's'},
+      {"folder", required_argument, NULL, 'f'},
+      {"rows", required_argument, NULL, 'n'},
+      {"rounds", required_argument, NULL, 'r'},
+      {"seed", required_argument, NULL, 'd'},
+      {"only", required_argument, NULL, 'o'},
+      {"memory", required_argument, NULL, 'y'},
+      {0},
   };
   const char *module = NULL;
   for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -97,6 +107,9 @@ static void read_options(int argc, char **argv, struct world *world, struct sett
     case 'o':
       settings->only = optarg;
       break;
+    case 'y':
+      settings->memory = optarg;
+      break;
     default:
       exit(2);
     }
@@ -109,12 +122,14 @@ static void read_options(int argc, char **argv, struct world *world, struct sett
 }
 
 int main(int argc, char **argv) {
-  struct world world = {.rows = 1000000, .rounds = 5};
+  struct world world = {.rows = 1000000, .rounds = 5, .argc = argc, .argv = argv};
   struct settings settings = {.seed = 1};
   read_options(argc, argv, &world, &settings);
   check_names(settings.only);
   generator_init(&world.generator, settings.sample, settings.seed);
-  for (int i = 0; i < MEASUREMENTS; i++)
+  if (settings.memory != NULL)
+    memory_child(&world, settings.memory);
+  for (int i = 0; i < MEASUREMENTS && settings.memory == NULL; i++)
     if (is_wanted(measurements[i].name, settings.only))
       measurements[i].run(&world);
   world_close(&world);

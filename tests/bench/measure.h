@@ -28,4 +28,15 @@ void measure_last_tail(struct world *world); /* adds rows */
 /* measure_upkeep.c: on copies of the sides */
 void measure_prune(struct world *world); /* and VACUUM after it */
 
+/* measure_export.c: Tidemark alone; run.py has the peers */
+void measure_export_parquet(struct world *world);
+void measure_export_ndjson(struct world *world);
+void measure_tick(struct world *world); /* and idle_tick; adds rows */
+/* Registers a sink of that name into a new folder of that name. */
+void sink_make(struct world *world, struct side *side, const char *name, const char *format, const char *start);
+
+/* measure_memory.c: in processes of their own, which are this program with "--memory WHAT" added */
+void measure_memory(struct world *world);
+void memory_child(struct world *world, const char *what);
+
 #endif

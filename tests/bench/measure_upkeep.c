@@ -3,18 +3,6 @@
 #include "die.h"
 #include "measure.h"
 
-/* A copy of a side, and its own connection. */
-static void copy_side(struct world *world, struct side *side, struct side *copy) {
-  side_create(copy, side->kind, world->folder, "pruned");
-  const char *path = sqlite3_db_filename(copy->db, "main");
-  sqlite3_backup *backup = sqlite3_backup_init(copy->db, "main", side->db, "main");
-  if (backup == NULL || sqlite3_backup_step(backup, -1) != SQLITE_DONE || sqlite3_backup_finish(backup) != SQLITE_OK)
-    die("cannot copy %s to %s: %s", side->path, path, sqlite3_errmsg(copy->db));
-  side_close(copy);
-  side_open(copy, side->kind, world->folder, "pruned");
-  side_checkpoint(copy);
-}
-
 /* The older half of each partition, on both sides: Tidemark by its limit on rows. */
 static void prune_half(struct world *world, struct side *side) {
   const uint64_t kept = (world->rows + world->extra) / PARTITIONS / 2;
@@ -33,7 +21,7 @@ void measure_prune(struct world *world) {
     for (int i = 0; i < SIDES; i++) {
       const enum side_kind kind = world_turn(round, i);
       struct side copy;
-      copy_side(world, &sides[kind], &copy);
+      world_copy(world, &sides[kind], &copy, "pruned");
       const uint64_t kept = (world->rows + world->extra) / PARTITIONS / 2;
       if (kind == SIDE_TIDEMARK)
         side_exec(&copy, "SELECT tidemark_set('logs', 'retention_rows', %lld)", (long long)kept);

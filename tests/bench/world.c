@@ -57,6 +57,26 @@ struct side *world_sides(struct world *world) {
   return world->sides;
 }
 
+void world_copy(struct world *world, struct side *side, struct side *copy, const char *name) {
+  side_create(copy, side->kind, world->folder, name);
+  sqlite3_backup *backup = sqlite3_backup_init(copy->db, "main", side->db, "main");
+  if (backup == NULL || sqlite3_backup_step(backup, -1) != SQLITE_DONE || sqlite3_backup_finish(backup) != SQLITE_OK)
+    die("cannot copy %s to %s: %s", side->path, copy->path, sqlite3_errmsg(copy->db));
+  side_close(copy);
+  side_open(copy, side->kind, world->folder, name);
+  side_checkpoint(copy);
+}
+
+void world_append(struct world *world, uint64_t n) {
+  const struct block *block = world_next(world, n);
+  for (int kind = 0; kind < SIDES; kind++) {
+    side_exec(&world->sides[kind], "BEGIN");
+    side_insert(&world->sides[kind], block, 0, block->count);
+    side_exec(&world->sides[kind], "COMMIT");
+  }
+  world->extra += block->count;
+}
+
 void world_close(struct world *world) {
   for (int side = 0; side < SIDES; side++)
     if (world->sides[side].db != NULL)

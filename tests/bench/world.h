@@ -19,7 +19,9 @@ struct world {
   uint64_t rows;
   int rounds;
   struct side sides[SIDES]; /* "logs": all rows, sealed; db NULL while they are not made */
-  uint64_t extra;           /* rows that came on top of them since */
+  int argc;                 /* of this program */
+  char **argv;
+  uint64_t extra; /* rows that came on top of them since */
 };
 
 /* The side that goes first takes turns. */
@@ -33,6 +35,10 @@ const struct block *world_next(struct world *world, uint64_t n);
 void world_compare(struct side sides[SIDES], uint64_t rows);
 /* All rows on both sides, flushed and checkpointed. */
 struct side *world_sides(struct world *world);
+/* A copy of a side in a file `name`, with a connection of its own. */
+void world_copy(struct world *world, struct side *side, struct side *copy, const char *name);
+/* The next n rows on top of both sides, in one transaction. */
+void world_append(struct world *world, uint64_t n);
 void world_close(struct world *world);
 
 #endif

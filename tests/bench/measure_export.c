@@ -1,0 +1,92 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "die.h"
+#include "measure.h"
+#include "tree.h"
+
+void sink_make(struct world *world, struct side *side, const char *name, const char *format, const char *start) {
+  char *folder = need(sqlite3_mprintf("%s/%s", world->folder, name));
+  tree_remove(folder);
+  if (mkdir(folder, 0777) != 0)
+    die("cannot make %s", folder);
+  side_exec(side, "DELETE FROM tidemark_sink WHERE sink = %Q", name);
+  side_exec(
+      side,
+      "INSERT INTO tidemark_sink(sink, dataset, target, format, start) VALUES (%Q, 'logs', 'file://' || %Q, %Q, %Q)",
+      name, folder, format, start);
+  sqlite3_free(folder);
+}
+
+/* A tick that has to deliver so many rows; gives what it took. */
+static struct spent tick(struct side *side, const char *sink, uint64_t rows) {
+  const struct spent start = clock_now();
+  char *said = side_text(side, "SELECT tidemark_export(%Q)", sink);
+  const struct spent spent = clock_since(start);
+  char *counted = need(sqlite3_mprintf("\"rows\":%llu,", (unsigned long long)rows));
+  if (strstr(said, counted) == NULL)
+    die("%s: expected %llu rows, the tick says %s", sink, (unsigned long long)rows, said);
+  sqlite3_free(counted);
+  sqlite3_free(said);
+  return spent;
+}
+
+/* Of everything; the last round's files stay in the folder for run.py, which reads them. */
+static void measure_export(struct world *world, const char *name, const char *format) {
+  struct side *side = &world_sides(world)[SIDE_TIDEMARK];
+  const uint64_t rows = world->rows + world->extra;
+  struct report report = {.name = name, .rows = rows};
+  struct report size = {.unit = "bytes a row"};
+  char *size_name = need(sqlite3_mprintf("%s_bytes", name));
+  size.name = size_name;
+  for (int round = 0; round < world->rounds; round++) {
+    char *sink = need(sqlite3_mprintf("%s.%d", name, round));
+    char *folder = need(sqlite3_mprintf("%s/%s", world->folder, sink));
+    sink_make(world, side, sink, format, "earliest");
+    report_add(&report, SIDE_TIDEMARK, tick(side, sink, rows), 1);
+    report_add_value(&size, SIDE_TIDEMARK, (double)tree_bytes(folder, format) / (double)rows);
+    side_exec(side, "DELETE FROM tidemark_sink");
+    if (round + 1 < world->rounds)
+      tree_remove(folder);
+    sqlite3_free(folder);
+    sqlite3_free(sink);
+  }
+  report_print(&report);
+  report_print(&size);
+  sqlite3_free(size_name);
+}
+
+void measure_export_parquet(struct world *world) {
+  measure_export(world, "export_parquet", "parquet");
+}
+
+void measure_export_ndjson(struct world *world) {
+  measure_export(world, "export_ndjson", "ndjson");
+}
+
+/* What 1,000 new rows cost to bring to a file, in ticks of their own; then ticks that find nothing. */
+void measure_tick(struct world *world) {
+  enum { TICK_ROWS = 1000, IDLE = 200 };
+  struct side *sides = world_sides(world);
+  struct report report = {.name = "tick", .rows = TICK_ROWS};
+  struct report idle = {.name = "idle_tick"};
+  sink_make(world, &sides[SIDE_TIDEMARK], "tick", "ndjson", "latest");
+  tick(&sides[SIDE_TIDEMARK], "tick", 0);
+  for (int turn = 0; turn < 3 * world->rounds; turn++) {
+    world_append(world, TICK_ROWS);
+    report_add(&report, SIDE_TIDEMARK, tick(&sides[SIDE_TIDEMARK], "tick", TICK_ROWS), 1);
+  }
+  sqlite3_stmt *stmt = side_prepare(&sides[SIDE_TIDEMARK], "SELECT tidemark_export('tick')");
+  for (int round = 0; round < world->rounds; round++) {
+    const struct spent start = clock_now();
+    for (int i = 0; i < IDLE; i++)
+      side_drain(stmt);
+    report_add(&idle, SIDE_TIDEMARK, clock_since(start), IDLE);
+  }
+  sqlite3_finalize(stmt);
+  side_exec(&sides[SIDE_TIDEMARK], "DELETE FROM tidemark_sink");
+  report_print(&report);
+  report_print(&idle);
+}
