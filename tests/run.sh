@@ -2,11 +2,14 @@
 # Builds and runs the tests:  sh tests/run.sh [--sanitize] [--long] [name...]
 #                             sh tests/run.sh --hosts [version...]
 #                             sh tests/run.sh --readers [name...]
+#                             sh tests/run.sh --bench [option...]
 #   --sanitize  under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-sanitize
 #   --long      longer random runs and bigger loads
 #   --hosts     the module in other versions of SQLite, which it fetches and builds (tests/hosts/releases.txt)
 #   --readers   what is exported, read by DuckDB and others, which it fetches (tests/interop; with the name chdb also by
 #               ClickHouse, of half a gigabyte), and an OpenStack Swift to export to
+#   --bench     no test: how fast and how small, beside other ways to keep the same rows, built to be fast in build-bench
+#               (its options: tests/bench/run.py --help)
 #   name        only the tests whose name holds one of these words (see them all: meson test -C build --list)
 # On a bare Debian it installs what is missing. The last line is "N passed, N failed".
 set -eu
@@ -17,6 +20,13 @@ usage() {
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
 . "$root/tests/setup.sh"
+
+if [ "${1-}" = --bench ]; then
+  shift
+  install_missing python3 ca-certificates nodejs
+  build_into "$root/build-bench" --buildtype=release
+  exec python3 "$root/tests/bench/run.py" "$root/build-bench" "$@"
+fi
 
 sanitize=
 long=

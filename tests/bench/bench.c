@@ -1,7 +1,8 @@
 /* Measures Tidemark beside an ordinary SQLite table on the same rows, in turns, and prints lines of JSON (report.h):
  *   bench --module MODULE --sample SAMPLE --folder FOLDER [--rows N] [--rounds N] [--seed N] [--only NAME,...]
- * The folder is where the files go, and is what the cost of a sync depends on; they are left there. run.py is the way to
- * run it beside the other peers. */
+ *         [--keep]
+ * The folder is where the files go, and is what the cost of a sync depends on; they are left there, and with --keep the
+ * tables that are measured are those that an earlier run of as many rows left. run.py runs it beside the other peers. */
 #include <getopt.h>
 #include <string.h>
 
@@ -73,15 +74,11 @@ static void check_names(const char *only) {
 
 static void read_options(int argc, char **argv, struct world *world, struct settings *settings) {
   static const struct option options[] = {
-      {"module", required_argument, NULL, 'm'},
-      {"sample", required_argument, NULL, 's'},
-      {"folder", required_argument, NULL, 'f'},
-      {"rows", required_argument, NULL, 'n'},
-      {"rounds", required_argument, NULL, 'r'},
-      {"seed", required_argument, NULL, 'd'},
-      {"only", required_argument, NULL, 'o'},
-      {"memory", required_argument, NULL, 'y'},
-      {0},
+      {"module", required_argument, NULL, 'm'}, {"sample", required_argument, NULL, 's'},
+      {"folder", required_argument, NULL, 'f'}, {"rows", required_argument, NULL, 'n'},
+      {"rounds", required_argument, NULL, 'r'}, {"seed", required_argument, NULL, 'd'},
+      {"only", required_argument, NULL, 'o'},   {"memory", required_argument, NULL, 'y'},
+      {"keep", no_argument, NULL, 'k'},         {0},
   };
   const char *module = NULL;
   for (int option; (option = getopt_long(argc, argv, "", options, NULL)) != -1;) {
@@ -106,6 +103,9 @@ static void read_options(int argc, char **argv, struct world *world, struct sett
       break;
     case 'o':
       settings->only = optarg;
+      break;
+    case 'k':
+      world->keep = true;
       break;
     case 'y':
       settings->memory = optarg;

@@ -6,7 +6,7 @@
 #include "die.h"
 
 enum {
-  MAX_LENGTH = 160,  /* of body and attrs: what leaves 250 bytes of NDJSON a row */
+  MAX_LENGTH = 180,  /* of body and attrs: what leaves 275 bytes of NDJSON a row */
   STRETCH_BITS = 13, /* rows of a stretch in which a server is down or not */
   OUTAGES = 10,      /* one in so many stretches has one */
   STEP_MS = 20,      /* timestamps advance by less */

@@ -21,9 +21,9 @@ void measure_count(struct world *world);
 void measure_filter(struct world *world);
 void measure_filter_scattered(struct world *world);
 void measure_time_range(struct world *world);
-void measure_last_sealed(struct world *world);
+void measure_last_sealed(struct world *world); /* and after_sealed */
 void measure_idle_read(struct world *world);
-void measure_last_tail(struct world *world); /* adds rows */
+void measure_last_tail(struct world *world); /* and after_tail; adds rows */
 
 /* measure_upkeep.c: on copies of the sides */
 void measure_prune(struct world *world); /* and VACUUM after it */

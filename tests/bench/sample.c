@@ -39,11 +39,11 @@ static bool behind(const char *text, size_t at, const char *word) {
   return at >= length && memcmp(text + at - length, word, length) == 0;
 }
 
-/* Of the run of digits at [at, end). */
+/* Of the run of digits that begins there. */
 static bool stays(const char *text, size_t at) {
   if (at == 0)
     return false;
-  if (isalpha((unsigned char)text[at - 1]) || text[at - 1] == '%')
+  if (text[at - 1] == '%' || behind(text, at, "\\u"))
     return true;
   return behind(text, at, "HTTP/") || behind(text, at, "HTTP/1.") || behind(text, at, "Mozilla/") ||
          behind(text, at, "Mozilla/5.") || behind(text, at, "\"client\":\"") || behind(text, at, "\"client\":\"198.");
@@ -91,8 +91,6 @@ static void find_places(struct sample_text *text) {
       continue;
     }
     const bool fixed = stays(bytes, at);
-    while (end - at > 1 && bytes[at] == '0')
-      at++;
     if (!fixed)
       add_place(text, at, end, is_octet(bytes, at) ? SAMPLE_OCTET : SAMPLE_DIGITS);
     at = end;

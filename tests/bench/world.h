@@ -18,6 +18,7 @@ struct world {
   const char *folder;
   uint64_t rows;
   int rounds;
+  bool keep;                /* the sides are those that are in the folder */
   struct side sides[SIDES]; /* "logs": all rows, sealed; db NULL while they are not made */
   int argc;                 /* of this program */
   char **argv;

@@ -6,59 +6,17 @@ fetched only when asked for ("chdb"). Takes the packages that packages.txt pins 
 hashes and unpacks them into BUILD/interop/node_modules, unless they are there, then runs the scripts (readers.py says
 how). The last line is "N passed, N failed"; a script that does not come to its end has failed.
 """
-import collections
-import concurrent.futures
-import io
 import os
 import pathlib
-import platform
 import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from npm import Failure, fetch  # noqa: E402
-
-Package = collections.namedtuple("Package", "reader name version integrity machine")
-
-
-def read_packages():
-    lines = (HERE / "packages.txt").read_text().splitlines()
-    return [Package(*line.split()) for line in lines if line and not line.startswith("#")]
-
-
-def unpack(package, folder):
-    """Makes folder/node_modules/NAME what the tarball holds, unless it is."""
-    place = folder / "node_modules" / package.name
-    mark = place / ".integrity"
-    if mark.exists() and mark.read_text() == package.integrity:
-        return
-    tarball = folder / "fetched.tgz" / package.name.replace("/", "__")
-    content = fetch(package.name, package.version, package.integrity, tarball)
-    shutil.rmtree(place, ignore_errors=True)
-    with tarfile.open(fileobj=io.BytesIO(content)) as files:
-        for member in files.getmembers():
-            parts = pathlib.PurePosixPath(member.name).parts[1:]
-            if member.isfile() and parts and ".." not in parts:
-                to = place.joinpath(*parts)
-                to.parent.mkdir(parents=True, exist_ok=True)
-                with to.open("wb") as into:
-                    shutil.copyfileobj(files.extractfile(member), into)
-    mark.write_text(package.integrity)
-    tarball.unlink()
-
-
-def try_unpack(package, folder):
-    try:
-        unpack(package, folder)
-    except Failure as failure:
-        return str(failure)
-    return None
-
+from npm import read_packages, unpack_all  # noqa: E402
 
 def run_script(script, environment):
     """Runs it in a folder of its own and gives its counts."""
@@ -81,7 +39,7 @@ def main(arguments):
         sys.exit(__doc__)
     build = pathlib.Path(arguments[0]).resolve()
     folder = build / "interop"
-    packages = [package for package in read_packages() if package.machine in ("any", platform.machine())]
+    packages = read_packages(HERE / "packages.txt")
     scripts = sorted(path.stem for path in HERE.glob("*.py") if path.stem not in ("run", "readers"))
     large = {package.reader for package in packages} - {"-"}
     unknown = set(arguments[1:]) - large - set(scripts)
@@ -89,8 +47,7 @@ def main(arguments):
         sys.exit(f"there is no {', '.join(sorted(unknown))}: expected {', '.join([*scripts, *sorted(large)])}")
     asked = large & set(arguments[1:])
     wanted = [package for package in packages if package.reader == "-" or package.reader in asked]
-    with concurrent.futures.ThreadPoolExecutor(4) as pool:
-        problems = [problem for problem in pool.map(lambda package: try_unpack(package, folder), wanted) if problem]
+    problems = unpack_all(wanted, folder)
     for problem in problems:
         print(problem)
     for path in HERE.glob("*.mjs"):
