@@ -128,7 +128,7 @@ static void know_held(struct tide_status_cursor *cursor, struct tide_err *err) {
     return;
   tide_buf_reset(&cursor->held_by);
   tide_retention_look(cursor->ds, &cursor->stat, tide_dataset_now_ms(cursor->ds), &holds, &retention, err);
-  cursor->held_rows = retention.past_rows - retention.free_rows;
+  cursor->held_rows = retention.cut.rows - retention.free_rows;
   for (size_t i = 0; i < retention.nheld; i++) {
     if (retention.held_rows[i] > 0)
       tide_buf_printf(&cursor->held_by, err, "%s%s", cursor->held_by.len > 0 ? ", " : "", holds.items[i].sink);

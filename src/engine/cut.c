@@ -306,9 +306,15 @@ void tide_cut_find(struct tide_dataset *ds, const struct tide_stat *stat, int64_
   if (past > 0 && !tide_err_is_set(err)) {
     tide_stats_range(ds, stat, stat->pruned_upto, stat->last_since, past, &range, err);
     cut.upto = range.until;
+    cut.rows = range.rows;
   }
+  const int64_t upto = cut.upto;
   if (options->retention_age != TIDE_OPTIONS_NO_LIMIT && past < stat->rows && !tide_err_is_set(err))
     cut_by_age(ds, stat, now_ms, &cut, err);
+  if (cut.upto > upto && !tide_err_is_set(err)) {
+    tide_stats_range(ds, stat, upto, cut.upto, INT64_MAX, &range, err);
+    cut.rows += range.rows;
+  }
   if (!tide_err_is_set(err))
     *ret_cut = cut;
 }

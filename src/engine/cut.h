@@ -13,6 +13,7 @@
 
 struct tide_cut {
   int64_t upto; /* every row up to it is past the limits; below the first row when none is */
+  int64_t rows; /* so many: live ones above the partition's pruned_upto */
   /* A row whose time lies in the future keeps what is behind it. */
   bool has_future;
   int64_t future_since;

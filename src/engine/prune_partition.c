@@ -48,7 +48,7 @@ static void add_held(struct tide_prune_result *result, const char *sink, int64_t
 void tide_pruning_tell_staying(struct tide_pruning *pruning, struct tide_err *err) {
   struct tide_prune_result *result = pruning->result;
   const struct tide_retention *retention = &pruning->retention;
-  result->held_rows += retention->past_rows - retention->free_rows;
+  result->held_rows += retention->cut.rows - retention->free_rows;
   for (size_t i = 0; i < retention->nheld && !tide_err_is_set(err); i++) {
     if (retention->held_rows[i] > 0)
       add_held(result, pruning->holds.items[i].sink, retention->held_rows[i], err);
@@ -117,9 +117,10 @@ static struct piece piece_upto(struct tide_pruning *pruning, int64_t upto, struc
   const struct tide_stat *stat = &pruning->stat;
   struct piece piece = {.until = stat->last_since};
   check_counts(pruning, err);
-  piece.rows = range_of(pruning, stat->pruned_upto, upto, INT64_MAX, err).rows;
+  const struct tide_range range = range_of(pruning, stat->pruned_upto, upto, INT64_MAX, err);
+  piece.rows = range.rows;
   if (piece.rows < stat->rows)
-    piece.until = range_of(pruning, stat->pruned_upto, upto, piece.rows, err).until;
+    piece.until = range.last;
   return piece;
 }
 

@@ -103,9 +103,9 @@ void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, 
   struct tide_retention retention = {0};
   tide_holds_clear(holds);
   tide_cut_find(ds, stat, now_ms, &retention.cut, err);
-  retention.past_rows = count_rows(&looking, stat->pruned_upto, retention.cut.upto, err);
   retention.free_upto = retention.cut.upto;
-  if (retention.past_rows > 0)
+  retention.free_rows = retention.cut.rows;
+  if (retention.cut.rows > 0 && !tide_err_is_set(err))
     read_holds(&looking, holds, err);
   if (holds->count > 0)
     retention.held_rows = tide_alloc_zero(holds->count, sizeof *retention.held_rows, err);
@@ -115,7 +115,8 @@ void tide_retention_look(struct tide_dataset *ds, const struct tide_stat *stat, 
   }
   if (retention.free_upto < stat->pruned_upto)
     retention.free_upto = stat->pruned_upto;
-  retention.free_rows = count_rows(&looking, stat->pruned_upto, retention.free_upto, err);
+  if (retention.free_upto < retention.cut.upto)
+    retention.free_rows = count_rows(&looking, stat->pruned_upto, retention.free_upto, err);
   if (tide_err_is_set(err))
     tide_retention_clear(&retention);
   else

@@ -13,7 +13,6 @@
 
 struct tide_retention {
   struct tide_cut cut;
-  int64_t past_rows; /* live rows past the limits */
   int64_t free_upto; /* rows up to it may go; pruned_upto of the partition when none may */
   int64_t free_rows;
   /* For each sink of the list: rows past the limits that it holds back by itself. */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
+#include "engine/rank.h"
 #include "engine/scan.h"
 #include "store/durable.h"
 
@@ -164,7 +165,7 @@ void tide_stats_sum(struct tide_dataset *ds, struct tide_stats_sum *ret_sum, str
 /* A range being counted. */
 struct counting {
   struct tide_dataset *ds;
-  int64_t partition;
+  const struct tide_stat *stat;
   int64_t at; /* counted up to here */
   int64_t pruned_upto;
   int64_t upto;
@@ -177,7 +178,7 @@ static struct tide_scan *open_scan(const struct counting *counting, int64_t upto
   tide_scan_request_init(&request);
   request.above = counting->at;
   request.upto = upto;
-  request.partition_id = counting->partition;
+  request.partition_id = counting->stat->partition;
   return tide_scan_open(counting->ds, &request, err);
 }
 
@@ -191,11 +192,11 @@ static void count_rows(struct counting *counting, int64_t upto, struct tide_err 
       if (!frame.live[row])
         continue;
       range->rows++;
-      range->until = frame.batch->since[row];
+      range->last = frame.batch->since[row];
     }
   }
   tide_scan_close(scan);
-  counting->at = range->rows < counting->max_rows ? upto : range->until;
+  counting->at = range->rows < counting->max_rows ? upto : range->last;
 }
 
 /* More than the whole is never taken, and a sum stops at the highest number: it is an estimate. */
@@ -204,25 +205,47 @@ static void add_bytes(struct tide_range *range, int64_t bytes, int64_t part, int
   range->raw_bytes = share < INT64_MAX - range->raw_bytes ? range->raw_bytes + share : INT64_MAX;
 }
 
+/* Counts rows up to a since in a segment from which DELETE took none, by their places. */
+static void count_places(struct counting *counting, const struct tide_segment_row *segment, int64_t upto,
+                         struct tide_err *err) {
+  const struct tide_stat *stat = counting->stat;
+  struct tide_rank rank = {.ds = counting->ds, .partition = stat->text, .partition_size = stat->text_size};
+  struct tide_range *range = &counting->range;
+  if (tide_rank_open(&rank, segment, err) == 0) {
+    const int64_t first = tide_rank_upto(&rank, counting->at, err);
+    const int64_t end = tide_rank_upto(&rank, upto, err);
+    const int64_t left = counting->max_rows - range->rows;
+    const int64_t rows = end - first < left ? end - first : left;
+    if (rows > 0 && !tide_err_is_set(err))
+      range->last = tide_rank_since(&rank, first + rows - 1, err);
+    range->rows += rows;
+    counting->at = rows < left ? upto : range->last;
+  }
+  tide_rank_close(&rank);
+}
+
 static void count_segment(struct counting *counting, const struct tide_segment_row *segment, struct tide_err *err) {
   struct tide_range *range = &counting->range;
   const int64_t live = tide_segment_row_live(segment);
   const int64_t before = range->rows;
+  const int64_t upto = segment->last_since < counting->upto ? segment->last_since : counting->upto;
   /* what a segment has at or below pruned_upto is not among its live rows */
   const bool whole = segment->first_since > counting->at || counting->at <= counting->pruned_upto;
   if (whole && segment->last_since <= counting->upto && live <= counting->max_rows - range->rows) {
     range->rows += live;
     counting->at = segment->last_since;
     if (live > 0)
-      range->until = segment->last_since;
+      range->last = segment->last_since;
+  } else if (segment->deleted == 0) {
+    count_places(counting, segment, upto, err);
   } else {
-    count_rows(counting, segment->last_since < counting->upto ? segment->last_since : counting->upto, err);
+    count_rows(counting, upto, err);
   }
   add_bytes(range, segment->raw_bytes, range->rows - before, segment->rows);
 }
 
 static void count_tail(struct counting *counting, struct tide_err *err) {
-  const struct tide_tail_entry *tail = tide_tail_index_find(&counting->ds->tail, counting->partition);
+  const struct tide_tail_entry *tail = tide_tail_index_find(&counting->ds->tail, counting->stat->partition);
   const int64_t before = counting->range.rows;
   if (tail == NULL || tail->last_since <= counting->at)
     return;
@@ -233,12 +256,11 @@ static void count_tail(struct counting *counting, struct tide_err *err) {
 void tide_stats_range(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, int64_t upto,
                       int64_t max_rows, struct tide_range *ret_range, struct tide_err *err) {
   struct counting counting = {.ds = ds,
-                              .partition = stat->partition,
+                              .stat = stat,
                               .at = above > stat->pruned_upto ? above : stat->pruned_upto,
                               .pruned_upto = stat->pruned_upto,
                               .upto = upto,
-                              .max_rows = max_rows,
-                              .range = {.until = upto}};
+                              .max_rows = max_rows};
   struct tide_segment_row segment;
   const struct tide_names names = tide_dataset_names(ds);
   tide_txn_flush(ds, err);
@@ -254,8 +276,7 @@ void tide_stats_range(struct tide_dataset *ds, const struct tide_stat *stat, int
   tide_stmt_pool_give(names.pool, stmt);
   if (counting.range.rows < max_rows && !tide_err_is_set(err))
     count_tail(&counting, err);
-  if (counting.range.rows < max_rows)
-    counting.range.until = upto;
+  counting.range.until = counting.range.rows < max_rows || counting.range.last == 0 ? upto : counting.range.last;
   *ret_range = counting.range;
 }
 
@@ -280,7 +301,7 @@ bool tide_stats_first(struct tide_dataset *ds, const char *text, size_t text_siz
 /* Looks further and further back, for the newest rows may have been deleted. */
 bool tide_stats_last(struct tide_dataset *ds, const struct tide_stat *stat, struct tide_stats_row *ret_row,
                      struct tide_err *err) {
-  struct counting counting = {.ds = ds, .partition = stat->partition};
+  struct counting counting = {.ds = ds, .stat = stat};
   bool found = false;
   int64_t end = stat->last_since;
   for (int64_t back = 1; !found && stat->rows > 0 && end > 0 && !tide_err_is_set(err); back *= 16) {

@@ -45,6 +45,7 @@ void tide_stats_sum(struct tide_dataset *ds, struct tide_stats_sum *ret_sum, str
 struct tide_range {
   int64_t rows;
   int64_t until;     /* the since of the last row counted, or the range's end when all were */
+  int64_t last;      /* of the last row counted in any case; 0: none was */
   int64_t raw_bytes; /* of those rows, about: whole segments as measured, parts in proportion */
 };
 
