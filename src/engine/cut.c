@@ -198,36 +198,53 @@ static int64_t skip_whole_segments(struct aging *aging, struct tide_err *err) {
   return stopped_by;
 }
 
-/* Whether the row at hand is past; when not, it is the one that ends the run. */
-static bool row_is_past(struct aging *aging, struct tide_scan *scan, struct tide_err *err) {
-  struct tide_val value = tide_val_null();
-  int64_t at = 0;
-  if (aging->column != TIDE_OPTIONS_BY_INGEST)
-    tide_scan_value(scan, (size_t)aging->column, &value, err);
-  const bool by_ingest = value.type != TIDE_VAL_INT;
-  if (by_ingest)
-    tide_scan_ingested_at(scan, &at, err);
-  else
-    at = value.i;
-  if (tide_err_is_set(err) || (by_ingest ? at <= aging->ingest_upto : column_is_past(aging, at)))
-    return !tide_err_is_set(err);
-  aging->kept = true;
-  aging->kept_since = tide_scan_since(scan);
-  aging->kept_at = at;
-  aging->kept_by_ingest = by_ingest;
-  return false;
+/* The time of a row in the column; false when it is that of its ingest. */
+static bool time_in_column(const struct aging *aging, const struct tide_scan_frame *frame, size_t row,
+                           int64_t *ret_at) {
+  if (aging->column == TIDE_OPTIONS_BY_INGEST)
+    return false;
+  if (aging->all.types != 0) {
+    *ret_at = aging->all.min.i;
+    return aging->all.min.type == TIDE_VAL_INT;
+  }
+  const struct tide_vec *vec = &frame->batch->columns[aging->column];
+  *ret_at = vec->num[row];
+  return vec->tag[row] == TIDE_VAL_INT;
+}
+
+/* Passes the rows of the frame at hand up to the first that is not past, which ends the run. */
+static void pass_frame(struct aging *aging, struct tide_scan *scan, const struct tide_scan_frame *frame,
+                       struct tide_err *err) {
+  if (aging->column != TIDE_OPTIONS_BY_INGEST && aging->all.types == 0)
+    tide_scan_decode(scan, (size_t)aging->column, err);
+  for (size_t row = frame->first; row < frame->end && !tide_err_is_set(err); row++) {
+    int64_t at = 0;
+    if (!frame->live[row])
+      continue;
+    const bool by_column = time_in_column(aging, frame, row, &at);
+    if (!by_column && tide_scan_decode(scan, aging->ds->spec->ncolumns, err) == 0)
+      at = frame->batch->ingested_at[row];
+    if (tide_err_is_set(err) || (by_column ? column_is_past(aging, at) : at <= aging->ingest_upto))
+      continue;
+    aging->kept = true;
+    aging->kept_since = frame->batch->since[row];
+    aging->kept_at = at;
+    aging->kept_by_ingest = !by_column;
+    return;
+  }
 }
 
 /* Looks at the rows up to a since one by one, as far as they are past. */
 static void pass_rows(struct aging *aging, int64_t upto, struct tide_err *err) {
   struct tide_scan_request request;
+  struct tide_scan_frame frame;
   tide_scan_request_init(&request);
   request.above = aging->at;
   request.upto = upto;
   request.partition_id = aging->stat->partition;
   struct tide_scan *scan = tide_scan_open(aging->ds, &request, err);
-  while (scan != NULL && !aging->kept && tide_scan_next(scan, err) && row_is_past(aging, scan, err)) {
-  }
+  while (scan != NULL && !aging->kept && tide_scan_next_frame(scan, &frame, err))
+    pass_frame(aging, scan, &frame, err);
   tide_scan_close(scan);
   if (!tide_err_is_set(err))
     aging->at = aging->kept ? aging->kept_since - 1 : upto;
