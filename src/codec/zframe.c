@@ -59,6 +59,8 @@ static ZSTD_DCtx *create_decompressor(struct tide_err *err) {
 
 /* ---- one frame ---- */
 
+enum { LONG_MATCH = 7 }; /* the most that zstd's fast strategy can ask for */
+
 struct tide_zpress {
   ZSTD_CCtx *context;
 };
@@ -75,6 +77,23 @@ struct tide_zpress *tide_zpress_create(int level, struct tide_err *err) {
     return NULL;
   }
   press->context = context;
+  return press;
+}
+
+struct tide_zpress *tide_zpress_create_long(int level, struct tide_err *err) {
+  if (ZSTD_getCParams(level, 0, 0).strategy != ZSTD_dfast)
+    return NULL;
+  struct tide_zpress *press = tide_zpress_create(level, err);
+  if (press == NULL)
+    return NULL;
+  size_t code = ZSTD_CCtx_setParameter(press->context, ZSTD_c_strategy, ZSTD_fast);
+  if (!ZSTD_isError(code))
+    code = ZSTD_CCtx_setParameter(press->context, ZSTD_c_minMatch, LONG_MATCH);
+  if (ZSTD_isError(code)) {
+    fail(code, SQLITE_ERROR, err);
+    tide_zpress_destroy(press);
+    return NULL;
+  }
   return press;
 }
 

@@ -203,7 +203,8 @@ static char *freeze(const struct claim *claim, struct tide_err *err) {
                                .filter = claim->sink->filter,
                                .dataset = claim->sink->prefix,
                                .log_id = claim->log_id,
-                               .schema_version = (int64_t)claim->ds->spec->ncolumns};
+                               .schema_version = (int64_t)claim->ds->spec->ncolumns,
+                               .layout = claim->config->format != NULL ? claim->config->format->layout : 0};
   frozen.columns = freeze_columns(claim, err);
   frozen.options = freeze_options(claim, err);
   char *config = tide_err_is_set(err) ? NULL : tide_frozen_write(claim->ds->conn->db, &frozen, err);

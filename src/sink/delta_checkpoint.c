@@ -75,7 +75,8 @@ struct tide_delta_checkpoint *tide_delta_checkpoint_create(struct tide_err *err)
   struct tide_delta_checkpoint *checkpoint = tide_alloc_zero(1, sizeof *checkpoint, err);
   if (checkpoint == NULL)
     return NULL;
-  checkpoint->file = tide_parquet_file_create(nodes, sizeof nodes / sizeof *nodes, ZSTD_LEVEL, err);
+  checkpoint->file = tide_parquet_file_create(nodes, sizeof nodes / sizeof *nodes,
+                                              tide_parquet_layout_find(TIDE_PARQUET_LAYOUT_NEWEST), ZSTD_LEVEL, err);
   if (checkpoint->file != NULL)
     return checkpoint;
   tide_delta_checkpoint_destroy(checkpoint);

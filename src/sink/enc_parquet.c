@@ -413,7 +413,8 @@ static void add_columns(struct parquet *parquet, const struct tide_encoder_confi
   for (size_t i = 0; i < config->ncolumns && !tide_err_is_set(err); i++)
     parquet->nodes[i + 1].name = (const char *)parquet->names.data + parquet->columns[i].name_at;
   if (!tide_err_is_set(err))
-    parquet->file = tide_parquet_file_create(parquet->nodes, config->ncolumns + 1, config->zstd_level, err);
+    parquet->file = tide_parquet_file_create(parquet->nodes, config->ncolumns + 1,
+                                             tide_parquet_layout_find(config->layout), config->zstd_level, err);
   for (size_t i = 0; i < parquet->ncolumns && parquet->file != NULL; i++) {
     struct column *column = &parquet->columns[i];
     column->leaf = tide_parquet_file_leaf(parquet->file, i);
@@ -466,6 +467,7 @@ const struct tide_format tide_format_parquet = {
     .extension = "parquet",
     .media_type = "application/vnd.apache.parquet",
     .compressed = true,
+    .layout = TIDE_PARQUET_LAYOUT_NEWEST,
     .create = parquet_create,
     .hash_object = tide_parquet_hash,
 };

@@ -25,6 +25,7 @@ struct tide_encoder_config {
   const char *log_id;                      /* what they hold */
   int64_t since;                           /* rows have since in (since, until] */
   int64_t until;
+  int64_t layout;         /* of the format: its version, 0 the newest */
   int64_t schema_version; /* how many columns the dataset had at the claim: it grows with each that is added */
 };
 enum { TIDE_ENCODER_SINCE = -1, TIDE_ENCODER_PARTITION = -2, TIDE_ENCODER_INGESTED_AT = -3 };
@@ -64,6 +65,7 @@ struct tide_format {
   const char *content_encoding; /* likewise: "zstd"; NULL: none */
   bool compressed;              /* takes the option zstd_level */
   bool takes_iso;               /* takes the option iso */
+  int layout; /* the newest version of how it lays out bytes: a batch keeps the one it was claimed with; 0: there is one */
   struct tide_encoder *(*create)(const struct tide_encoder_config *config, struct tide_err *err);
   /* The hash of an object's encoded rows from its stored bytes, which `read` gives (fills up to size bytes, 0 at the
    * end, -1 with err), so that an object that is already there can be known again. */

@@ -25,7 +25,12 @@ void tide_parquet_put_hybrid(struct tide_buf *out, const uint64_t *values, size_
  * Differences wrap around. */
 void tide_parquet_put_delta(struct tide_buf *out, const int64_t *values, size_t n, struct tide_err *err);
 
-/* CRC-32 as in gzip (polynomial 0x04c11db7, reflected); crc is 0 at first, then what the call before gave. */
-uint32_t tide_parquet_crc(uint32_t crc, const void *bytes, size_t size);
+/* CRC-32 as in gzip (polynomial 0x04c11db7, reflected): the table is filled once, then crc is 0 at first and what the
+ * call before gave afterwards. */
+struct tide_parquet_crc_table {
+  uint32_t ahead[8][256]; /* [n][byte]: what a byte adds when n more bytes follow it */
+};
+void tide_parquet_crc_init(struct tide_parquet_crc_table *table);
+uint32_t tide_parquet_crc(const struct tide_parquet_crc_table *table, uint32_t crc, const void *bytes, size_t size);
 
 #endif

@@ -29,6 +29,7 @@ struct group {
 struct tide_parquet_file {
   const struct tide_parquet_node *nodes;
   size_t nnodes;
+  const struct tide_parquet_layout *layout;
   struct tide_parquet_place *places;
   struct tide_parquet_leaf *leaves;
   struct tide_parquet_totals *totals;
@@ -49,16 +50,16 @@ struct tide_parquet_file {
 };
 
 static const char magic[4] = {'P', 'A', 'R', '1'};
-/* Of the layout, not of a build: the same rows give the same bytes from every one. */
-static const char created_by[] = "Tidemark version 1 (build parquet)";
 
-struct tide_parquet_file *tide_parquet_file_create(const struct tide_parquet_node *nodes, size_t nnodes, int zstd_level,
+struct tide_parquet_file *tide_parquet_file_create(const struct tide_parquet_node *nodes, size_t nnodes,
+                                                   const struct tide_parquet_layout *layout, int zstd_level,
                                                    struct tide_err *err) {
   struct tide_parquet_file *file = tide_alloc_zero(1, sizeof *file, err);
   if (file == NULL)
     return NULL;
   file->nodes = nodes;
   file->nnodes = nnodes;
+  file->layout = layout;
   const size_t nleaves = tide_parquet_leaves(nodes, nnodes, NULL);
   assert(nleaves > 0);
   file->places = tide_alloc_zero(nleaves, sizeof *file->places, err);
@@ -73,7 +74,7 @@ struct tide_parquet_file *tide_parquet_file_create(const struct tide_parquet_nod
   tide_parquet_leaves(nodes, nnodes, file->places);
   for (size_t i = 0; i < nleaves; i++) {
     const struct tide_parquet_place *place = &file->places[i];
-    tide_parquet_leaf_init(&file->leaves[i], &nodes[place->node], place->max_def, place->max_rep);
+    tide_parquet_leaf_init(&file->leaves[i], &nodes[place->node], layout, place);
   }
   return file;
 }
@@ -174,6 +175,11 @@ static void end_group(struct tide_parquet_file *file, struct tide_buf *out, stru
   file->groups = groups;
   struct group *group = &file->groups[file->ngroups];
   *group = (struct group){.at = file->at};
+  size_t packed = 0;
+  for (size_t i = 0; i < file->nleaves; i++)
+    packed += file->leaves[i].packed_size;
+  tide_buf_reserve(out, packed,
+                   err); /* at once: the pages lie here twice for a while, and growing would make it thrice */
   for (size_t i = 0; i < file->nleaves && !tide_err_is_set(err); i++)
     put_chunk(file, i, group, out, err);
   file->rows += group->rows;
@@ -181,16 +187,17 @@ static void end_group(struct tide_parquet_file *file, struct tide_buf *out, stru
 }
 
 int tide_parquet_file_end_rows(struct tide_parquet_file *file, struct tide_buf *out, struct tide_err *err) {
+  const struct tide_parquet_layout *layout = file->layout;
   const size_t rows = file->leaves[0].chunk_rows + file->leaves[0].rows;
   size_t weight = 0;
   for (size_t i = 0; i < file->nleaves && !tide_err_is_set(err); i++) {
     struct tide_parquet_leaf *leaf = &file->leaves[i];
     assert(leaf->chunk_rows + leaf->rows == rows);
-    if (leaf->rows >= TIDE_PARQUET_PAGE_ROWS || tide_parquet_leaf_waiting(leaf) >= TIDE_PARQUET_PAGE_BYTES)
+    if (leaf->rows >= layout->page_rows || tide_parquet_leaf_waiting(leaf) >= layout->page_bytes)
       tide_parquet_leaf_end_page(leaf, &file->press, err);
     weight += tide_parquet_leaf_weight(leaf);
   }
-  if (!tide_err_is_set(err) && (rows >= TIDE_PARQUET_GROUP_ROWS || weight >= TIDE_PARQUET_GROUP_BYTES))
+  if (!tide_err_is_set(err) && (rows >= layout->group_rows || weight >= layout->group_bytes))
     end_group(file, out, err);
   return err->rc;
 }
@@ -289,7 +296,7 @@ static void put_footer(const struct tide_parquet_file *file, const struct tide_p
   for (size_t i = 0; i < file->ngroups; i++)
     put_group(&thrift, file, i, indexes);
   put_metadata(&thrift, metadata, nmetadata);
-  tide_thrift_string(&thrift, FILE_CREATED_BY, created_by);
+  tide_thrift_string(&thrift, FILE_CREATED_BY, file->layout->created_by);
   tide_thrift_list(&thrift, FILE_ORDERS, TIDE_THRIFT_STRUCT, file->nleaves);
   for (size_t i = 0; i < file->nleaves; i++) {
     tide_thrift_begin(&thrift);

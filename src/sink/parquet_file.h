@@ -9,11 +9,11 @@
  * again and again; finish, or destroy at any time. After a failure only destroy is left.
  *
  * Pages and row groups end only within end_rows, by what the leaves then hold: who calls it after the same rows gets
- * the same bytes. Call it often enough that what comes between two calls is small beside TIDE_PARQUET_PAGE_BYTES.
+ * the same bytes. Call it often enough that what comes between two calls is small beside a page.
  *
  * A small file of nested columns, one row {add: {path: "x", tags: NULL}} of the schema in parquet_schema.h:
  *
- *   struct tide_parquet_file *file = tide_parquet_file_create(nodes, nnodes, 3, err);
+ *   struct tide_parquet_file *file = tide_parquet_file_create(nodes, nnodes, tide_parquet_layout_find(2), 3, err);
  *   tide_parquet_put_bytes(tide_parquet_file_leaf(file, 1), 0, "x", 1, err);        // path: its highest level
  *   for (size_t i = 0; i < nleaves; i++)                                            // reserve before put_number,
  *     tide_parquet_leaf_reserve(tide_parquet_file_leaf(file, i), 1, err);           // put_null; may fail
@@ -29,13 +29,6 @@
 
 #include "sink/parquet_meta.h"
 
-enum {
-  TIDE_PARQUET_PAGE_ROWS = 20480,
-  TIDE_PARQUET_PAGE_BYTES = 1 << 19, /* of entries before they are laid out */
-  TIDE_PARQUET_GROUP_ROWS = 131072,
-  TIDE_PARQUET_GROUP_BYTES = 12 << 20 /* that a row group holds in memory, by content; pages before compression */
-};
-
 struct tide_parquet_key_value {
   const char *key;
   const char *value;
@@ -44,7 +37,8 @@ struct tide_parquet_key_value {
 struct tide_parquet_file;
 
 /* The nodes and their names outlive the file. There is at least one leaf. */
-struct tide_parquet_file *tide_parquet_file_create(const struct tide_parquet_node *nodes, size_t nnodes, int zstd_level,
+struct tide_parquet_file *tide_parquet_file_create(const struct tide_parquet_node *nodes, size_t nnodes,
+                                                   const struct tide_parquet_layout *layout, int zstd_level,
                                                    struct tide_err *err);
 void tide_parquet_file_destroy(struct tide_parquet_file *file); /* NULL is fine */
 

@@ -183,6 +183,7 @@ static void take_page_header(struct source *source, struct page_header *header) 
 struct page_body {
   struct source *source;
   int64_t left;
+  const struct tide_parquet_crc_table *crc_table;
   uint32_t crc;
 };
 
@@ -200,7 +201,7 @@ static long read_body(void *context, void *into, size_t size, struct tide_err *e
   count = count < size ? count : size;
   count = (int64_t)count < body->left ? count : (size_t)body->left;
   memcpy(into, source->bytes + source->at, count);
-  body->crc = tide_parquet_crc(body->crc, into, count);
+  body->crc = tide_parquet_crc(body->crc_table, body->crc, into, count);
   body->left -= (int64_t)count;
   source->at += count;
   source->taken += (int64_t)count;
@@ -212,6 +213,7 @@ struct walk {
   struct page_body body;
   struct tide_zreader *zstd; /* over body, page after page */
   struct tide_hash hash;
+  struct tide_parquet_crc_table crc_table;
   unsigned char plain[PIECE];
 };
 
@@ -221,7 +223,7 @@ static void hash_page(struct walk *walk) {
   take_page_header(source, &header);
   if (tide_err_is_set(source->err))
     return;
-  walk->body = (struct page_body){.source = source, .left = header.numbers[3]};
+  walk->body = (struct page_body){.source = source, .left = header.numbers[3], .crc_table = &walk->crc_table};
   struct tide_hash page;
   tide_parquet_digest_begin(&page, (uint32_t)header.numbers[1], (uint32_t)header.values[2], (uint32_t)header.values[1]);
   int64_t plain = 0;
@@ -299,6 +301,7 @@ int tide_parquet_hash(long (*read)(void *context, void *into, size_t size, struc
   walk->source.context = context;
   walk->source.err = err;
   tide_hash_init(&walk->hash);
+  tide_parquet_crc_init(&walk->crc_table);
   walk->zstd = tide_zreader_create(read_body, &walk->body, err);
   if (!tide_err_is_set(err))
     walk_file(walk);

@@ -10,18 +10,21 @@
 enum {
   LENGTH_SIZE = 4,
   PAGE_SIZE_MAX = INT32_MAX / 2, /* so that its frame's size is an i32 too, whatever zstd makes of it */
-  MODEST = 4 << 20
+  MODEST = 4 << 20,
+  TRIAL_SIZE = 1 << 17,
+  TRIAL_SHARE = 32
 };
 
 /* ---- life ---- */
 
-void tide_parquet_leaf_init(struct tide_parquet_leaf *leaf, const struct tide_parquet_node *node, unsigned max_def,
-                            unsigned max_rep) {
-  assert(max_def <= UINT8_MAX && max_rep <= max_def);
-  *leaf = (struct tide_parquet_leaf){.type = node->type,
+void tide_parquet_leaf_init(struct tide_parquet_leaf *leaf, const struct tide_parquet_node *node,
+                            const struct tide_parquet_layout *layout, const struct tide_parquet_place *place) {
+  assert(place->max_def <= UINT8_MAX && place->max_rep <= place->max_def);
+  *leaf = (struct tide_parquet_leaf){.layout = layout,
+                                     .type = node->type,
                                      .text = node->logical == TIDE_PARQUET_STRING || node->logical == TIDE_PARQUET_JSON,
-                                     .max_def = max_def,
-                                     .max_rep = max_rep};
+                                     .max_def = place->max_def,
+                                     .max_rep = place->max_rep};
 }
 
 static void free_pages(struct tide_parquet_leaf *leaf) {
@@ -43,15 +46,17 @@ void tide_parquet_leaf_clear(struct tide_parquet_leaf *leaf) {
 
 int tide_parquet_press_init(struct tide_parquet_press *press, int zstd_level, struct tide_err *err) {
   *press = (struct tide_parquet_press){.zstd = tide_zpress_create(zstd_level, err)};
+  press->zstd_long = tide_err_is_set(err) ? NULL : tide_zpress_create_long(zstd_level, err);
+  tide_parquet_crc_init(&press->crc_table);
   return err->rc;
 }
 
 void tide_parquet_press_clear(struct tide_parquet_press *press) {
   tide_zpress_destroy(press->zstd);
+  tide_zpress_destroy(press->zstd_long);
   tide_buf_clear(&press->body);
   tide_buf_clear(&press->header);
   tide_buf_clear(&press->frame);
-  tide_buf_clear(&press->page);
   tide_parquet_scratch_clear(&press->scratch);
   *press = (struct tide_parquet_press){0};
 }
@@ -138,11 +143,13 @@ struct raw_page {
   enum tide_parquet_page_type type;
   enum tide_parquet_encoding encoding;
   size_t entries;
+  bool takes_long; /* goes to zstd_long */
   const struct tide_buf *body;
 };
 
-static void put_page_header(const struct raw_page *page, const struct tide_buf *frame, struct tide_buf *out,
+static void put_page_header(const struct raw_page *page, const struct tide_parquet_press *press, struct tide_buf *out,
                             struct tide_err *err) {
+  const struct tide_buf *frame = &press->frame;
   const bool data = page->type == TIDE_PARQUET_DATA_PAGE;
   struct tide_thrift thrift;
   tide_thrift_init(&thrift, out, err);
@@ -150,7 +157,7 @@ static void put_page_header(const struct raw_page *page, const struct tide_buf *
   tide_thrift_i32(&thrift, PAGE_TYPE, (int32_t)page->type);
   tide_thrift_i32(&thrift, PAGE_PLAIN_SIZE, (int32_t)page->body->len);
   tide_thrift_i32(&thrift, PAGE_PACKED_SIZE, (int32_t)frame->len);
-  tide_thrift_i32(&thrift, PAGE_CRC, (int32_t)tide_parquet_crc(0, frame->data, frame->len));
+  tide_thrift_i32(&thrift, PAGE_CRC, (int32_t)tide_parquet_crc(&press->crc_table, 0, frame->data, frame->len));
   tide_thrift_begin_field(&thrift, data ? PAGE_DATA : PAGE_DICTIONARY);
   tide_thrift_i32(&thrift, HEADER_VALUES, (int32_t)page->entries);
   tide_thrift_i32(&thrift, HEADER_ENCODING, (int32_t)page->encoding);
@@ -162,27 +169,41 @@ static void put_page_header(const struct raw_page *page, const struct tide_buf *
   tide_thrift_end(&thrift);
 }
 
-/* Appends a page and gives its size before compression, with its header: which holds the size and the checksum of what
+/* Makes press->header and press->frame of a page and gives its size before compression, with its header: which holds the size and the checksum of what
  * zstd made of the page, so that neither it nor its length is the same with every zstd. */
-static size_t put_page(const struct raw_page *page, struct tide_parquet_press *press, struct tide_buf *out,
-                       char ret_digest[TIDE_HASH_DIGITS_SIZE], struct tide_err *err) {
+static size_t press_page(const struct raw_page *page, struct tide_parquet_press *press,
+                         char ret_digest[TIDE_HASH_DIGITS_SIZE], struct tide_err *err) {
   const struct tide_buf *body = page->body;
   struct tide_buf *frame = &press->frame;
   tide_buf_reset(frame);
   if (!tide_err_is_set(err) && body->len > PAGE_SIZE_MAX)
     tide_err_set(err, SQLITE_TOOBIG, "a Parquet page of %lld bytes is above the limit of %d: a value is too long",
                  (long long)body->len, PAGE_SIZE_MAX);
-  if (tide_err_is_set(err) || tide_zpress_frame(press->zstd, body->data, body->len, frame, err) != 0)
+  struct tide_zpress *zstd = page->takes_long ? press->zstd_long : press->zstd;
+  if (tide_err_is_set(err) || tide_zpress_frame(zstd, body->data, body->len, frame, err) != 0)
     return 0;
   tide_buf_reset(&press->header);
-  put_page_header(page, frame, &press->header, err);
-  tide_buf_put(out, press->header.data, press->header.len, err);
-  tide_buf_put(out, frame->data, frame->len, err);
+  put_page_header(page, press, &press->header, err);
   struct tide_hash hash;
   tide_parquet_digest_begin(&hash, page->type, page->encoding, (uint32_t)page->entries);
   tide_hash_update(&hash, body->data, body->len);
   tide_hash_digits(&hash, ret_digest);
   return press->header.len + body->len;
+}
+
+/* Whether long matches alone do as well for a page: judged by its first bytes, where a window that is still short makes
+ * them look a little worse than they are. */
+static bool try_long(struct tide_parquet_press *press, const struct tide_buf *body, struct tide_err *err) {
+  const size_t size = body->len < TRIAL_SIZE ? body->len : TRIAL_SIZE;
+  struct tide_buf *frame = &press->frame;
+  tide_buf_reset(frame);
+  if (press->zstd_long == NULL || tide_err_is_set(err) ||
+      tide_zpress_frame(press->zstd_long, body->data, size, frame, err) != 0)
+    return false;
+  const size_t by_long = frame->len;
+  tide_buf_reset(frame);
+  return tide_zpress_frame(press->zstd, body->data, size, frame, err) == 0 &&
+         by_long <= frame->len + frame->len / TRIAL_SHARE;
 }
 
 static const unsigned char *bytes_of(const struct tide_parquet_leaf *leaf) {
@@ -191,7 +212,8 @@ static const unsigned char *bytes_of(const struct tide_parquet_leaf *leaf) {
 
 static enum tide_parquet_encoding put_values(struct tide_parquet_leaf *leaf, struct tide_parquet_press *press,
                                              struct tide_err *err) {
-  const struct tide_parquet_values values = {.type = leaf->type,
+  const struct tide_parquet_values values = {.layout = leaf->layout,
+                                             .type = leaf->type,
                                              .n = leaf->values,
                                              .numbers = leaf->numbers,
                                              .bytes = bytes_of(leaf),
@@ -241,14 +263,20 @@ void tide_parquet_leaf_end_page(struct tide_parquet_leaf *leaf, struct tide_parq
                                      .nulls = leaf->entries - leaf->values,
                                      .encoding = put_values(leaf, press, err),
                                      .bounds = bounds_of(leaf)};
-  const struct raw_page raw = {TIDE_PARQUET_DATA_PAGE, page->encoding, leaf->entries, &press->body};
-  tide_buf_reset(&press->page);
-  const size_t plain_size = put_page(&raw, press, &press->page, page->digest, err);
-  page->bytes = tide_err_is_set(err) ? NULL : tide_alloc(press->page.len, err);
+  if (leaf->npages == 0 && leaf->type == TIDE_PARQUET_BYTE_ARRAY)
+    leaf->takes_long = try_long(press, &press->body, err);
+  const struct raw_page raw = {.type = TIDE_PARQUET_DATA_PAGE,
+                               .encoding = page->encoding,
+                               .entries = leaf->entries,
+                               .takes_long = leaf->takes_long,
+                               .body = &press->body};
+  const size_t plain_size = press_page(&raw, press, page->digest, err);
+  page->size = press->header.len + press->frame.len;
+  page->bytes = tide_err_is_set(err) ? NULL : tide_alloc(page->size, err);
   if (tide_err_is_set(err))
     return;
-  memcpy(page->bytes, press->page.data, press->page.len);
-  page->size = press->page.len;
+  memcpy(page->bytes, press->header.data, press->header.len);
+  memcpy(page->bytes + press->header.len, press->frame.data, press->frame.len);
   leaf->packed_size += page->size;
   leaf->plain_size += plain_size;
   leaf->body_size += press->body.len;
@@ -268,14 +296,19 @@ size_t tide_parquet_leaf_put_dict(struct tide_parquet_leaf *leaf, struct tide_pa
   const size_t start = out->len;
   if (!leaf->dict_used || tide_err_is_set(err))
     return 0;
-  struct raw_page page = {TIDE_PARQUET_DICTIONARY_PAGE, TIDE_PARQUET_PLAIN, dict->count, &dict->bytes};
+  struct raw_page page = {.type = TIDE_PARQUET_DICTIONARY_PAGE,
+                          .encoding = TIDE_PARQUET_PLAIN,
+                          .entries = dict->count,
+                          .body = &dict->bytes};
   if (leaf->type != TIDE_PARQUET_BYTE_ARRAY) {
     const struct tide_parquet_values entries = {.type = leaf->type, .n = dict->count, .numbers = dict->numbers};
     tide_buf_reset(&press->body);
     tide_parquet_put_plain(&entries, &press->body, err);
     page.body = &press->body;
   }
-  leaf->plain_size += put_page(&page, press, out, ret_digest, err);
+  leaf->plain_size += press_page(&page, press, ret_digest, err);
+  tide_buf_put(out, press->header.data, press->header.len, err);
+  tide_buf_put(out, press->frame.data, press->frame.len, err);
   return out->len - start;
 }
 

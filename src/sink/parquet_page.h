@@ -28,6 +28,7 @@ struct tide_parquet_page {
 };
 
 struct tide_parquet_leaf {
+  const struct tide_parquet_layout *layout;
   enum tide_parquet_type type;
   bool text; /* byte strings that are well-formed UTF-8 */
   unsigned max_def;
@@ -56,20 +57,22 @@ struct tide_parquet_leaf {
   size_t body_size;   /* of the data pages before compression, without: the same whatever zstd makes of them */
   size_t bare_size;   /* likewise of those without the dictionary */
   bool dict_used;     /* by one of its pages */
+  bool takes_long;    /* its data pages go to zstd_long, as the first one of the chunk was tried */
 };
 
 /* What all leaves of a file share while pages are made. */
 struct tide_parquet_press {
   struct tide_zpress *zstd;
+  struct tide_zpress *zstd_long; /* zframe.h; NULL: not at this level */
+  struct tide_parquet_crc_table crc_table;
   struct tide_buf body;
   struct tide_buf header;
   struct tide_buf frame;
-  struct tide_buf page; /* header and frame */
   struct tide_parquet_scratch scratch;
 };
 
-void tide_parquet_leaf_init(struct tide_parquet_leaf *leaf, const struct tide_parquet_node *node, unsigned max_def,
-                            unsigned max_rep);
+void tide_parquet_leaf_init(struct tide_parquet_leaf *leaf, const struct tide_parquet_node *node,
+                            const struct tide_parquet_layout *layout, const struct tide_parquet_place *place);
 void tide_parquet_leaf_clear(struct tide_parquet_leaf *leaf);
 
 int tide_parquet_press_init(struct tide_parquet_press *press, int zstd_level, struct tide_err *err);

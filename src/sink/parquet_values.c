@@ -150,11 +150,13 @@ static bool try_dict(const struct tide_parquet_values *values, struct tide_parqu
     width = width > 0 ? width : 1; /* readers differ over a width of 0 */
     tide_buf_put_u8(layout, (uint8_t)width, err);
     tide_parquet_put_hybrid(layout, scratch->indexes, values->n, width, err);
-    size_t entries =
-        values->type == TIDE_PARQUET_BYTE_ARRAY ? dict->size - size : guess_entries(dict, values->type, count);
-    fits = entries + layout->len < limit;
+    const bool is_bytes = values->type == TIDE_PARQUET_BYTE_ARRAY;
+    const size_t entries = is_bytes ? dict->size - size : guess_entries(dict, values->type, count);
+    fits = entries + layout->len * (is_bytes ? values->layout->index_weight : 1) < limit;
   }
-  if (!fits)
+  if (!fits && count == 0)
+    tide_parquet_dict_clear(dict);
+  else if (!fits)
     tide_parquet_dict_truncate(dict, count, size);
   return fits && !tide_err_is_set(err);
 }

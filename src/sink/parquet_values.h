@@ -1,8 +1,9 @@
 /* The values of a page in the layout that is likely to be smallest when it is compressed. The choice is by the values
  * alone, never by what zstd makes of them:
  *
- *   byte strings   with a dictionary while that, entries and indexes, takes less room than the plain ones: zstd sees
- *                  no further than a page, so the entries of a dictionary are found again where it finds nothing
+ *   byte strings   with a dictionary while that, entries and indexes at the layout's weight, takes less room than the
+ *                  plain ones: zstd sees no further than a page, so the entries of a dictionary are found again where
+ *                  it finds nothing
  *   numbers        plain, as deltas (integers), or with a dictionary, whichever a rough guess of an LZ compressor's
  *                  output says; deltas and indexes are taken as they are, since packed bits hardly shrink
  *   booleans       plain, eight a byte */
@@ -11,10 +12,12 @@
 
 #include "sink/parquet_dict.h"
 #include "sink/parquet_encoding.h"
+#include "sink/parquet_layout.h"
 #include "sink/parquet_schema.h"
 
 /* A view. */
 struct tide_parquet_values {
+  const struct tide_parquet_layout *layout;
   enum tide_parquet_type type;
   size_t n;
   const int64_t *numbers;     /* integers, the bits of doubles, the sizes of byte strings */

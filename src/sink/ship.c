@@ -43,6 +43,7 @@ struct tide_encoder *tide_ship_encoder(const struct tide_sink_config *config, co
       .log_id = frozen != NULL && frozen->log_id != NULL ? frozen->log_id : rows->ds->config.log_id,
       .since = row != NULL ? row->since : 0,
       .until = row != NULL ? row->until : 0,
+      .layout = frozen != NULL ? frozen->layout > 0 ? frozen->layout : 1 : 0,
       .schema_version = frozen != NULL ? frozen->schema_version : 0};
   return config->format->create(&encoder_config, err);
 }

@@ -23,8 +23,8 @@ char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct ti
   sqlite3_stmt *stmt =
       tide_stmt_prepare(db, err,
                         "SELECT json_object('target', ?1, 'format', ?2, 'columns', json(?3), 'filter', ?4, 'options',"
-                        " json(?5), 'dataset', ?6, 'log_id', ?7, 'schema_version', %lld)",
-                        (long long)frozen->schema_version);
+                        " json(?5), 'dataset', ?6, 'log_id', ?7, 'schema_version', %lld, 'layout', %lld)",
+                        (long long)frozen->schema_version, (long long)frozen->layout);
   for (int i = 0; stmt != NULL && i < FROZEN_TEXTS; i++)
     sqlite3_bind_text(stmt, i + 1, *texts[i], -1, SQLITE_STATIC);
   if (tide_stmt_row(stmt, err))
@@ -37,16 +37,17 @@ int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_fr
   struct tide_frozen frozen = {0};
   char **texts[FROZEN_TEXTS];
   texts_of(&frozen, texts);
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err,
-                        "SELECT ?1 ->> '$.target', ?1 ->> '$.format', ?1 ->> '$.columns', ?1 ->> '$.filter',"
-                        " ?1 ->> '$.options', ?1 ->> '$.dataset', ?1 ->> '$.log_id', ?1 ->> '$.schema_version'");
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT ?1 ->> '$.target', ?1 ->> '$.format', ?1 ->> '$.columns', ?1 ->> '$.filter',"
+      " ?1 ->> '$.options', ?1 ->> '$.dataset', ?1 ->> '$.log_id', ?1 ->> '$.schema_version', ?1 ->> '$.layout'");
   if (stmt != NULL)
     sqlite3_bind_text(stmt, 1, config, -1, SQLITE_STATIC);
   if (tide_stmt_row(stmt, err)) {
     for (int i = 0; i < FROZEN_TEXTS; i++)
       *texts[i] = tide_stmt_copy_text(stmt, i, err);
     frozen.schema_version = sqlite3_column_int64(stmt, FROZEN_TEXTS);
+    frozen.layout = sqlite3_column_int64(stmt, FROZEN_TEXTS + 1);
   }
   sqlite3_finalize(stmt);
   if (tide_err_is_set(err))

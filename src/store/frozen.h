@@ -17,6 +17,7 @@ struct tide_frozen {
   char *dataset;          /* its name outside; NULL in what an early Tidemark froze, as is the next */
   char *log_id;           /* of the names outside: the dataset's, or the sink's own after a fork */
   int64_t schema_version; /* how many columns the dataset had; 0: not known */
+  int64_t layout;         /* the version of the format's layout; 0: the first, or the only one */
 };
 
 /* The config as JSON; the caller frees. */

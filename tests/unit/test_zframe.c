@@ -57,6 +57,44 @@ START_TEST(frames_come_back) {
 }
 END_TEST
 
+/* Log lines whose numbers are chance, about 40 bytes each. */
+static size_t write_lines(char *into, size_t lines) {
+  uint32_t state = 7;
+  char *to = into;
+  for (size_t i = 0; i < lines; i++) {
+    state = state * 1664525 + 1013904223;
+    to += sprintf(to, "request %u of client 10.%u.%u.%u took %u ms\n", state >> 7, state >> 11 & 255, state >> 13 & 255,
+                  state >> 17 & 255, state >> 20 & 1023);
+  }
+  return (size_t)(to - into);
+}
+
+START_TEST(long_matches_are_enough_for_text_full_of_numbers) {
+  struct tide_err err = {0};
+  struct tide_buf all = {0}, by_long = {0};
+  char *lines = malloc(64 * 20000), *back = malloc(64 * 20000);
+  const size_t size = write_lines(lines, 20000);
+  struct tide_zpress *press = tide_zpress_create(3, &err), *press_long = tide_zpress_create_long(3, &err);
+  struct tide_zpand *pand = tide_zpand_create(&err);
+  tide_zpress_frame(press, lines, size, &all, &err);
+  tide_zpress_frame(press_long, lines, size, &by_long, &err);
+  tide_zpand_frame(pand, by_long.data, by_long.len, back, size, &err);
+  assert_ok(err);
+  ck_assert_mem_eq(lines, back, size);
+  ck_assert_uint_lt(by_long.len, all.len);
+  ck_assert_ptr_null(tide_zpress_create_long(1, &err));
+  ck_assert_ptr_null(tide_zpress_create_long(9, &err));
+  assert_ok(err);
+  tide_zpress_destroy(press);
+  tide_zpress_destroy(press_long);
+  tide_zpand_destroy(pand);
+  tide_buf_clear(&all);
+  tide_buf_clear(&by_long);
+  free(lines);
+  free(back);
+}
+END_TEST
+
 static int expand(const void *bytes, size_t size, size_t raw_size) {
   struct tide_err err = {0};
   struct tide_zpand *pand = tide_zpand_create(&err);
@@ -288,6 +326,7 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {a_frame_is_what_the_zstd_tool_writes,
                                 frames_come_back,
+                                long_matches_are_enough_for_text_full_of_numbers,
                                 a_frame_of_another_size_is_corrupt,
                                 damaged_frames_are_corrupt,
                                 a_stream_does_not_depend_on_the_cut,

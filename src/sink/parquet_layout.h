@@ -1,0 +1,24 @@
+/* Where pages and row groups of a Parquet file end, and what a dictionary is worth: all that decides its bytes before
+ * compression, besides its rows. A batch that is shipped again must give the same ones, so that a layout never changes:
+ * a better one is a new version, and a batch keeps the one it was claimed with. */
+#ifndef TIDE_SINK_PARQUET_LAYOUT_H
+#define TIDE_SINK_PARQUET_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TIDE_PARQUET_LAYOUT_NEWEST = 2 };
+
+struct tide_parquet_layout {
+  const char *created_by; /* of the layout, not of a build */
+  size_t page_rows;
+  size_t page_bytes; /* of entries before they are laid out */
+  size_t group_rows;
+  size_t group_bytes;  /* that a row group holds in memory, by content; pages before compression */
+  size_t index_weight; /* a byte of an index weighs as much as so many of a byte string: packed bits hardly shrink */
+};
+
+/* The layout of that version, the newest for one that is not known. */
+const struct tide_parquet_layout *tide_parquet_layout_find(int64_t version);
+
+#endif
