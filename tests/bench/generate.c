@@ -19,8 +19,7 @@ const char *const partition_names[PARTITIONS] = {
 };
 
 void generator_init(struct generator *generator, const char *sample_path, uint64_t seed) {
-  *generator = (struct generator){.seed = seed};
-  sample_load(&generator->sample, sample_path, MAX_LENGTH);
+  *generator = (struct generator){.sample_path = sample_path, .seed = seed};
   generator_restart(generator);
 }
 
@@ -149,6 +148,8 @@ static char *draw_row(struct generator *generator, struct row *row, char *to) {
 }
 
 void generator_fill(struct generator *generator, struct block *block, size_t count) {
+  if (generator->sample.longest == 0)
+    sample_load(&generator->sample, generator->sample_path, MAX_LENGTH);
   reserve(block, count, generator->sample.longest);
   char *to = block->text;
   for (size_t i = 0; i < count; i++)

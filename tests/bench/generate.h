@@ -40,14 +40,15 @@ struct block {
 };
 
 struct generator {
-  struct sample sample;
+  const char *sample_path;
+  struct sample sample; /* read with the first row that is asked for */
   struct prng prng;
   uint64_t seed;
   uint64_t rows; /* made so far */
   int64_t ts;    /* of the last one */
 };
 
-/* Reads the sample. */
+/* Keeps the path. */
 void generator_init(struct generator *generator, const char *sample_path, uint64_t seed);
 /* From the first row on again. */
 void generator_restart(struct generator *generator);

@@ -32,8 +32,8 @@ void measure_prune(struct world *world); /* and VACUUM after it */
 void measure_export_parquet(struct world *world);
 void measure_export_ndjson(struct world *world);
 void measure_tick(struct world *world); /* and idle_tick; adds rows */
-/* Registers a sink of that name into a new folder of that name. */
-void sink_make(struct world *world, struct side *side, const char *name, const char *format, const char *start);
+/* The one sink, from now on, into a new folder of that name; its name is freed by sqlite3_free. */
+char *sink_make(struct world *world, struct side *side, const char *name, const char *format, const char *start);
 
 /* measure_memory.c: in processes of their own, which are this program with "--memory WHAT" added */
 void measure_memory(struct world *world);

@@ -7,17 +7,20 @@
 #include "measure.h"
 #include "tree.h"
 
-void sink_make(struct world *world, struct side *side, const char *name, const char *format, const char *start) {
+char *sink_make(struct world *world, struct side *side, const char *name, const char *format, const char *start) {
   char *folder = need(sqlite3_mprintf("%s/%s", world->folder, name));
+  /* one that was there before would go on where it ended */
+  char *sink = side_text(side, "SELECT %Q || '.' || count(DISTINCT sink) FROM tidemark_export_log", name);
   tree_remove(folder);
   if (mkdir(folder, 0777) != 0)
     die("cannot make %s", folder);
-  side_exec(side, "DELETE FROM tidemark_sink WHERE sink = %Q", name);
+  side_exec(side, "DELETE FROM tidemark_sink");
   side_exec(
       side,
       "INSERT INTO tidemark_sink(sink, dataset, target, format, start) VALUES (%Q, 'logs', 'file://' || %Q, %Q, %Q)",
-      name, folder, format, start);
+      sink, folder, format, start);
   sqlite3_free(folder);
+  return sink;
 }
 
 /* A tick that has to deliver so many rows; gives what it took. */
@@ -33,7 +36,7 @@ static struct spent tick(struct side *side, const char *sink, uint64_t rows) {
   return spent;
 }
 
-/* Of everything; the last round's files stay in the folder for run.py, which reads them. */
+/* Of everything; the last round's files stay in the folder NAME for run.py, which reads them. */
 static void measure_export(struct world *world, const char *name, const char *format) {
   struct side *side = &world_sides(world)[SIDE_TIDEMARK];
   const uint64_t rows = world->rows + world->extra;
@@ -41,18 +44,15 @@ static void measure_export(struct world *world, const char *name, const char *fo
   struct report size = {.unit = "bytes a row"};
   char *size_name = need(sqlite3_mprintf("%s_bytes", name));
   size.name = size_name;
+  char *folder = need(sqlite3_mprintf("%s/%s", world->folder, name));
   for (int round = 0; round < world->rounds; round++) {
-    char *sink = need(sqlite3_mprintf("%s.%d", name, round));
-    char *folder = need(sqlite3_mprintf("%s/%s", world->folder, sink));
-    sink_make(world, side, sink, format, "earliest");
+    char *sink = sink_make(world, side, name, format, "earliest");
     report_add(&report, SIDE_TIDEMARK, tick(side, sink, rows), 1);
     report_add_value(&size, SIDE_TIDEMARK, (double)tree_bytes(folder, format) / (double)rows);
-    side_exec(side, "DELETE FROM tidemark_sink");
-    if (round + 1 < world->rounds)
-      tree_remove(folder);
-    sqlite3_free(folder);
     sqlite3_free(sink);
   }
+  side_exec(side, "DELETE FROM tidemark_sink");
+  sqlite3_free(folder);
   report_print(&report);
   report_print(&size);
   sqlite3_free(size_name);
@@ -68,25 +68,27 @@ void measure_export_ndjson(struct world *world) {
 
 /* What 1,000 new rows cost to bring to a file, in ticks of their own; then ticks that find nothing. */
 void measure_tick(struct world *world) {
-  enum { TICK_ROWS = 1000, IDLE = 200 };
+  enum { TICK_ROWS = 1000 };
+  const int idle_ticks = world_repeats(world, 200);
   struct side *sides = world_sides(world);
   struct report report = {.name = "tick", .rows = TICK_ROWS};
   struct report idle = {.name = "idle_tick"};
-  sink_make(world, &sides[SIDE_TIDEMARK], "tick", "ndjson", "latest");
-  tick(&sides[SIDE_TIDEMARK], "tick", 0);
+  char *sink = sink_make(world, &sides[SIDE_TIDEMARK], "tick", "ndjson", "latest");
+  tick(&sides[SIDE_TIDEMARK], sink, 0);
   for (int turn = 0; turn < 3 * world->rounds; turn++) {
     world_append(world, TICK_ROWS);
-    report_add(&report, SIDE_TIDEMARK, tick(&sides[SIDE_TIDEMARK], "tick", TICK_ROWS), 1);
+    report_add(&report, SIDE_TIDEMARK, tick(&sides[SIDE_TIDEMARK], sink, TICK_ROWS), 1);
   }
-  sqlite3_stmt *stmt = side_prepare(&sides[SIDE_TIDEMARK], "SELECT tidemark_export('tick')");
+  sqlite3_stmt *stmt = side_prepare(&sides[SIDE_TIDEMARK], "SELECT tidemark_export()");
   for (int round = 0; round < world->rounds; round++) {
     const struct spent start = clock_now();
-    for (int i = 0; i < IDLE; i++)
+    for (int i = 0; i < idle_ticks; i++)
       side_drain(stmt);
-    report_add(&idle, SIDE_TIDEMARK, clock_since(start), IDLE);
+    report_add(&idle, SIDE_TIDEMARK, clock_since(start), idle_ticks);
   }
   sqlite3_finalize(stmt);
   side_exec(&sides[SIDE_TIDEMARK], "DELETE FROM tidemark_sink");
   report_print(&report);
   report_print(&idle);
+  sqlite3_free(sink);
 }

@@ -86,7 +86,7 @@ void memory_child(struct world *world, const char *what) {
   else if (strcmp(what, "compact") == 0)
     peak_of_statement(world, what, "SELECT tidemark_compact('logs')");
   else
-    peak_of_statement(world, what, "SELECT tidemark_export('memory')");
+    peak_of_statement(world, what, "SELECT tidemark_export()");
 }
 
 /* A process of its own, so that nothing that happened before counts. */
@@ -114,7 +114,7 @@ void measure_memory(struct world *world) {
     char *what = need(sqlite3_mprintf("export_%s", formats[i]));
     struct side copy;
     world_copy(world, &sides[SIDE_TIDEMARK], &copy, "memory");
-    sink_make(world, &copy, "memory", formats[i], "earliest");
+    sqlite3_free(sink_make(world, &copy, "memory", formats[i], "earliest"));
     side_close(&copy);
     run_child(world, what);
     sqlite3_free(what);

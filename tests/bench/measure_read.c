@@ -8,6 +8,7 @@
 
 /* The statement `repeats` times a round on each side in turn; a value is the seconds of one time. */
 static void measure_query(struct world *world, const char *name, uint64_t rows, int repeats, const char *sql) {
+  repeats = world_repeats(world, repeats);
   struct side *sides = world_sides(world);
   struct report report = {.name = name, .rows = rows};
   sqlite3_stmt *stmts[SIDES];

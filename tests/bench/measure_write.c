@@ -83,9 +83,9 @@ static void measure_commits(struct world *world, const char *name, const char *s
 }
 
 void measure_commit_full(struct world *world) {
-  measure_commits(world, "commit_full", "full", 200);
+  measure_commits(world, "commit_full", "full", (uint64_t)world_repeats(world, 200));
 }
 
 void measure_commit_normal(struct world *world) {
-  measure_commits(world, "commit_normal", "normal", 2000);
+  measure_commits(world, "commit_normal", "normal", (uint64_t)world_repeats(world, 2000));
 }

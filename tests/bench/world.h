@@ -30,6 +30,11 @@ static inline enum side_kind world_turn(int round, int at) {
   return (enum side_kind)((round + at) % SIDES);
 }
 
+/* How often to do what takes microseconds; less often with so few rows that it is a test. */
+static inline int world_repeats(const struct world *world, int repeats) {
+  return world->rows >= 100000 ? repeats : 1 + repeats / 100;
+}
+
 /* The next n rows, at most BLOCK_ROWS. */
 const struct block *world_next(struct world *world, uint64_t n);
 /* Ends the program unless both sides hold the same rows, and as many. */

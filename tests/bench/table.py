@@ -1,0 +1,149 @@
+"""The table of the README: what is measured, beside whom, and how far it should be. Pure: from figures to text."""
+import dataclasses
+
+WALL, CPU = "ratio", "cpu_ratio"
+
+
+@dataclasses.dataclass(frozen=True)
+class Line:
+    """`kind` says how a ratio comes of the figures, and which way is better."""
+    what: str
+    name: str
+    kind: str
+    bar: float
+    aim: float
+    peer: str = "table"
+
+
+LINES = [
+    Line("insert, one big transaction", "insert_big", "rows/s", 1.3, 2),
+    Line("insert, 1,000 rows a transaction", "insert_1000", "rows/s", 1.1, 1.5),
+    Line("insert, 1 row a commit, FULL", "commit_full", "rows/s", 0.9, 1),
+    Line("insert, 1 row a commit, NORMAL", "commit_normal", "rows/s", 0.9, 1.2),
+    Line("size after flush", "size_flushed", "bytes", 0.8, 0.55, "DuckDB Parquet"),
+    Line("size after compaction", "size_compacted", "bytes", 0.65, 0.45, "DuckDB Parquet"),
+    Line("last 1,000 rows, in the tail", "last_tail", "time", 1.6, 1.2),
+    Line("last 1,000 rows, sealed", "last_sealed", "time", 1.6, 1.2),
+    Line("idle read", "idle_read", "time", 10, 4),
+    Line("idle tick of 16 partitions", "idle_tick", "us", 100, 40, ""),
+    Line("scan of all columns", "scan", "rows/s", 0.7, 1),
+    Line("sum of one column", "sum", "time", 1 / 2, 1 / 2.5),
+    Line("filter, rows in bursts", "filter", "time", 1 / 4, 1 / 10),
+    Line("filter, rows everywhere", "filter_scattered", "time", 1 / 4, 1 / 10),
+    Line("count(*)", "count", "ns a row", 30, 20, ""),
+    Line("time range, no index", "time_range", "time", 1 / 10, 1 / 50),
+    Line("prune of the older half", "prune", "time", 1 / 20, 1 / 100),
+    Line("VACUUM after it", "vacuum", "time", 1 / 5, 1 / 10),
+    Line("Parquet of everything", "export_parquet", "rows/s", 1, 1.5, "DuckDB COPY"),
+    Line("Parquet, size", "export_parquet_bytes", "bytes", 1, 0.9, "DuckDB COPY"),
+    Line("NDJSON of everything", "export_ndjson", "rows/s", 1, 1.3, "DuckDB COPY"),
+    Line("tick of 1,000 rows, 1e7 against 1e5", "tick", "growth", 1.2, 1.05, ""),
+    Line("memory of a transaction of all rows", "memory_transaction", "MiB", 64, 32, ""),
+    Line("memory of a Parquet export", "memory_export_parquet", "MiB", 64, 32, ""),
+    Line("memory of compaction", "memory_compact", "MiB", 64, 32, ""),
+]
+GROWTH = (100000, 10000000)  # what "growth" compares
+
+
+def higher_is_better(line):
+    return line.kind == "rows/s"
+
+
+def ratio_of(line, figures, rows, clock=WALL):
+    """What stands against bar and aim, or None when it was not measured. figures[rows][name][side]: see run.py."""
+    if line.kind == "growth":
+        ends = [figures.get(n, {}).get(line.name, {}).get("tidemark") for n in GROWTH]
+        key = "median" if clock == WALL else "cpu"
+        return ends[1][key] / ends[0][key] if all(ends) else None
+    figure = figures[rows].get(line.name)
+    if figure is None:
+        return None
+    own = figure["tidemark"]
+    if line.kind in ("us", "ns a row"):
+        seconds = own["median" if clock == WALL else "cpu"]
+        return seconds * 1e6 if line.kind == "us" else seconds * 1e9 / rows
+    if line.kind == "MiB":
+        return own["median"] if clock == WALL else None
+    if line.kind == "bytes":
+        peer = figures[rows].get("duckdb_parquet_bytes", {}).get("duckdb")
+        return own["median"] / peer["median"] if peer and clock == WALL else None
+    ratio = figure.get(clock)
+    return None if ratio is None else 1 / ratio if line.kind == "rows/s" else ratio
+
+
+def verdict(line, ratio):
+    if higher_is_better(line):
+        return "aim" if ratio >= line.aim else "bar" if ratio >= line.bar else "short"
+    return "aim" if ratio <= line.aim else "bar" if ratio <= line.bar else "short"
+
+
+def advantage(line, ratio):
+    """How many times better than the peer, or None where there is none."""
+    if not line.peer:
+        return None
+    return ratio if higher_is_better(line) else 1 / ratio
+
+
+def number(value):
+    """Three digits that count, without an exponent."""
+    if value >= 99.95:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= 9.995 else f"{value:.2f}" if value >= 0.0995 else f"{value:.3f}"
+
+
+def seconds(value):
+    for unit, size in (("s", 1), ("ms", 1e-3), ("us", 1e-6)):
+        if value >= size:
+            return f"{number(value / size)} {unit}"
+    return f"{number(value / 1e-9)} ns"
+
+
+def amount(line, side):
+    """One side's figure in words."""
+    if side is None:
+        return ""
+    if line.kind == "rows/s":
+        return f"{number(side['rows'] / side['median'] / 1000)} k rows/s"
+    if line.kind in ("bytes", "MiB"):
+        return f"{number(side['median'])} {'bytes a row' if line.kind == 'bytes' else 'MiB'}"
+    return seconds(side["median"])
+
+
+def peer_side(line, figures, rows):
+    if line.kind == "bytes":
+        return figures[rows].get("duckdb_parquet_bytes", {}).get("duckdb")
+    figure = figures[rows].get(line.name, {})
+    return figure.get("duckdb" if line.peer.startswith("DuckDB") else "table") if line.peer else None
+
+
+def cell(value):
+    return "" if value is None else number(value)
+
+
+def markdown(figures, rows):
+    """The table at that number of rows."""
+    text = ["| what | Tidemark | peer | | ratio | by processor | bar | aim | |", "|---|---|---|---|---|---|---|---|---|"]
+    for line in LINES:
+        ratio = ratio_of(line, figures, rows)
+        if ratio is None:
+            continue
+        own = figures[GROWTH[1] if line.kind == "growth" else rows][line.name]["tidemark"]
+        peer = amount(line, peer_side(line, figures, rows))
+        text.append(f"| {line.what} | {amount(line, own)} | {line.peer} | {peer} | {number(ratio)}"
+                    f" | {cell(ratio_of(line, figures, rows, CPU))} | {number(line.bar)} | {number(line.aim)}"
+                    f" | {verdict(line, ratio)} |")
+    return "\n".join(text) + "\n"
+
+
+def growth(figures):
+    """What each line costs at each number of rows, by time on the processor where that was taken."""
+    sizes = sorted(figures)
+    text = [f"| what | {' | '.join(f'{n:,} rows' for n in sizes)} |", "|---|" + "---|" * len(sizes)]
+    for line in LINES:
+        cells = []
+        for n in sizes:
+            side = figures[n].get(line.name, {}).get("tidemark")
+            cells.append(amount(line, {**side, "median": side.get("cpu", side["median"])}) if side else "")
+        if any(cells):
+            text.append(f"| {line.what.removesuffix(', 1e7 against 1e5')} | {' | '.join(cells)} |")
+    return "\n".join(text) + "\n"
