@@ -112,6 +112,7 @@ static bool take_text(const char *at, const char *end, struct tide_buf *bytes, s
     tide_buf_put_u8(bytes, (uint8_t)byte, err);
   }
   *ret_val = tide_val_text(NULL, bytes->len - start);
+  tide_buf_put_u8(bytes, 0, err);
   return true;
 }
 
@@ -168,7 +169,7 @@ static void point_texts(struct tide_val *values, size_t n, const unsigned char *
     if (values[i].type != TIDE_VAL_TEXT)
       continue;
     values[i].p = bytes;
-    bytes = bytes != NULL ? bytes + values[i].n : NULL;
+    bytes = bytes != NULL ? bytes + values[i].n + 1 : NULL;
   }
 }
 

@@ -219,3 +219,7 @@ bool tide_pred_may_match(const struct tide_pred *pred, enum tide_type type, cons
     return has(zone, TIDE_VAL_NULL);
   return not_null && value_may_match(pred->op, &pred->value, type, zone);
 }
+
+bool tide_pred_is_of_text(const struct tide_pred *pred) {
+  return pred->value.type == TIDE_VAL_TEXT && !may_begin_number(pred->value.p, pred->value.n);
+}

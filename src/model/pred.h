@@ -1,4 +1,4 @@
-/* A comparison that a scan may use to leave out segments: column OP value. Its answer may be "maybe", never a wrong
+/* A comparison that a scan may use to leave out segments and rows: column OP value. Its answer may be "maybe", never a wrong
  * "no": SQLite checks every row again. */
 #ifndef TIDE_MODEL_PRED_H
 #define TIDE_MODEL_PRED_H
@@ -39,5 +39,8 @@ struct tide_zone {
  * of their UTF-8: in a UTF-16 database, where SQLite compares the bytes of UTF-16, the caller must not ask GT, GE,
  * LT or LE of a text. */
 bool tide_pred_may_match(const struct tide_pred *pred, enum tide_type type, const struct tide_zone *zone);
+
+/* Whether the value is a text that no affinity makes a number: a text is equal to it only byte by byte. */
+bool tide_pred_is_of_text(const struct tide_pred *pred);
 
 #endif

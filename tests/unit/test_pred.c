@@ -3,7 +3,9 @@
 #include <string.h>
 
 #include "base/sqlite.h"
+#include "model/batch.h"
 #include "model/pred.h"
+#include "model/pred_rows.h"
 #include "raw_vtab.h"
 #include "unit.h"
 
@@ -265,16 +267,29 @@ static void show(const struct tide_val *val, char *text, size_t size) {
              val->n > 0 ? (const char *)val->p : "");
 }
 
-/* Asks SQLite about every row, and the predicate; returns whether "no" was said. */
+enum { ROWS_MAX = 8 };
+
+/* What the predicate says of the row when it is asked about all. */
+static bool may_match_row(const struct tide_pred *pred, enum tide_type type, const struct tide_batch *rows,
+                          size_t row) {
+  uint8_t keep[ROWS_MAX];
+  memset(keep, 1, sizeof keep);
+  const bool any = tide_pred_keep(pred, type, &rows->columns[0], 0, rows->rows, keep);
+  ck_assert_int_eq(any, memchr(keep, 1, rows->rows) != NULL);
+  return keep[row];
+}
+
+/* Asks SQLite about every row, and the predicate, about all at once and each row; returns whether "no" was said of
+ * all. */
 static bool check(struct world *world, int t, int side, enum tide_op op, const struct tide_val *given,
-                  const struct tide_zone *zone) {
+                  const struct tide_zone *zone, const struct tide_batch *rows) {
   sqlite3_stmt *stmt = world->match[t][side][op];
   bool may_match = true;
   bind(stmt, given);
-  while (sqlite3_step(stmt) == SQLITE_ROW) {
+  for (size_t row = 0; sqlite3_step(stmt) == SQLITE_ROW; row++) {
     struct tide_pred pred = {.op = op, .value = column_value(stmt)};
     may_match = tide_pred_may_match(&pred, types[t], zone);
-    if (may_match || sqlite3_column_int(stmt, 1) == 0)
+    if ((may_match && may_match_row(&pred, types[t], rows, row)) || sqlite3_column_int(stmt, 1) == 0)
       continue;
     char low[100];
     char high[100];
@@ -294,12 +309,16 @@ static long check_rows(struct world *world, int t) {
   char sql[40];
   char raised[1];
   struct tide_zone zone = {0};
+  struct tide_batch rows;
+  struct tide_err err = {0};
+  ck_assert_int_eq(tide_batch_init(&rows, 1, &err), 0);
   snprintf(sql, sizeof sql, "DELETE FROM c%d", t);
   run(world->db, sql);
-  for (uint32_t rows = 1 + below(3); rows > 0; rows--) {
+  for (uint32_t n = 1 + below(below(8) == 0 ? ROWS_MAX : 3); n > 0; n--) {
     const struct tide_val *val = random_value(types[t]);
     run_with(world->insert[t], val);
     widen(&zone, val);
+    ck_assert_int_eq(tide_batch_append(&rows, 1, 0, val, &err), 0);
   }
   blur(&zone, raised);
   const struct tide_val *given = &pool[below(POOL)];
@@ -309,8 +328,9 @@ static long check_rows(struct world *world, int t) {
   long said_no = 0;
   for (int side = 0; side < SIDES; side++) {
     for (int op = 0; op < OPERATORS; op++)
-      said_no += check(world, t, side, (enum tide_op)op, given, &zone);
+      said_no += check(world, t, side, (enum tide_op)op, given, &zone, &rows);
   }
+  tide_batch_clear(&rows);
   return said_no;
 }
 
@@ -445,6 +465,94 @@ START_TEST(conversions_are_maybe) {
 }
 END_TEST
 
+/* ---- rows ---- */
+
+/* Which of some values are left, as their places: "024". */
+static const char *kept(enum tide_type type, enum tide_op op, struct tide_val value, const struct tide_val *values,
+                        size_t n) {
+  static char answer[ROWS_MAX + 1];
+  struct tide_err err = {0};
+  struct tide_batch rows;
+  uint8_t keep[ROWS_MAX];
+  const struct tide_pred pred = {.op = op, .value = value};
+  size_t left = 0;
+  ck_assert_int_eq(tide_batch_init(&rows, 1, &err), 0);
+  for (size_t i = 0; i < n; i++)
+    ck_assert_int_eq(tide_batch_append(&rows, 1, 0, &values[i], &err), 0);
+  memset(keep, 1, sizeof keep);
+  tide_pred_keep(&pred, type, &rows.columns[0], 0, n, keep);
+  for (size_t i = 0; i < n; i++) {
+    if (keep[i])
+      answer[left++] = (char)('0' + i);
+  }
+  answer[left] = '\0';
+  tide_batch_clear(&rows);
+  return answer;
+}
+
+START_TEST(integers_that_cannot_match_are_dropped) {
+  static const struct tide_val values[] = {INT(5),         INT(7),         {.type = TIDE_VAL_NULL},
+                                           INT(INT64_MIN), INT(INT64_MAX), INT(INT64_C(9007199254740993))};
+  const enum tide_type type = TIDE_TYPE_INTEGER;
+  ck_assert_str_eq(kept(type, TIDE_OP_EQ, tide_val_int(7), values, 6), "1");
+  ck_assert_str_eq(kept(type, TIDE_OP_IS, tide_val_real(7), values, 6), "1");
+  ck_assert_str_eq(kept(type, TIDE_OP_EQ, tide_val_real(6.5), values, 6), "");
+  ck_assert_str_eq(kept(type, TIDE_OP_GT, tide_val_int(5), values, 6), "145");
+  ck_assert_str_eq(kept(type, TIDE_OP_GE, tide_val_real(4.5), values, 6), "0145");
+  ck_assert_str_eq(kept(type, TIDE_OP_GT, tide_val_int(INT64_MAX), values, 6), "");
+  ck_assert_str_eq(kept(type, TIDE_OP_LT, tide_val_int(INT64_MIN), values, 6), "");
+  ck_assert_str_eq(kept(type, TIDE_OP_LT, tide_val_real(5.5), values, 6), "03");
+  ck_assert_str_eq(kept(type, TIDE_OP_LE, tide_val_real(9007199254740992.0), values, 6), "013");
+  ck_assert_str_eq(kept(type, TIDE_OP_LT, tide_val_real(INFINITY), values, 6), "01345");
+  ck_assert_str_eq(kept(type, TIDE_OP_IS_NULL, tide_val_null(), values, 6), "2");
+  ck_assert_str_eq(kept(type, TIDE_OP_IS, tide_val_null(), values, 6), "2");
+  ck_assert_str_eq(kept(type, TIDE_OP_NOT_NULL, tide_val_null(), values, 6), "01345");
+  ck_assert_str_eq(kept(type, TIDE_OP_EQ, tide_val_null(), values, 6), "");
+  ck_assert_str_eq(kept(type, TIDE_OP_EQ, text("7"), values, 6), "1");
+}
+END_TEST
+
+START_TEST(reals_that_cannot_match_are_dropped) {
+  static const struct tide_val values[] = {REAL(-1.5), REAL(0.0), REAL(2.5), {.type = TIDE_VAL_NULL}, REAL(INFINITY)};
+  const enum tide_type type = TIDE_TYPE_REAL;
+  ck_assert_str_eq(kept(type, TIDE_OP_EQ, tide_val_real(-0.0), values, 5), "1");
+  ck_assert_str_eq(kept(type, TIDE_OP_EQ, tide_val_int(0), values, 5), "1");
+  ck_assert_str_eq(kept(type, TIDE_OP_GT, tide_val_real(2.5), values, 5), "4");
+  ck_assert_str_eq(kept(type, TIDE_OP_GE, tide_val_real(2.5), values, 5), "24");
+  ck_assert_str_eq(kept(type, TIDE_OP_LT, tide_val_int(0), values, 5), "0");
+  ck_assert_str_eq(kept(type, TIDE_OP_GT, tide_val_real(INFINITY), values, 5), "");
+  ck_assert_str_eq(kept(type, TIDE_OP_LT, tide_val_int(INT64_C(9007199254740993)), values, 5), "012");
+}
+END_TEST
+
+START_TEST(texts_that_cannot_match_are_dropped) {
+  static const struct tide_val values[] = {TEXT("info"), TEXT("error"), TEXT("in"), {.type = TIDE_VAL_NULL},
+                                           TEXT(""),     TEXT("7")};
+  const enum tide_type type = TIDE_TYPE_TEXT;
+  ck_assert_str_eq(kept(type, TIDE_OP_EQ, text("in"), values, 6), "2");
+  ck_assert_str_eq(kept(type, TIDE_OP_IS, text("error"), values, 6), "1");
+  ck_assert_str_eq(kept(type, TIDE_OP_GT, text("error"), values, 6), "02");
+  ck_assert_str_eq(kept(type, TIDE_OP_EQ, text("7"), values, 6), "45"); /* '' begins a number */
+  ck_assert_str_eq(kept(TIDE_TYPE_ANY, TIDE_OP_EQ, tide_val_blob("in", 2), values, 6), "");
+}
+END_TEST
+
+/* Of a dictionary equal texts have one place; one may begin where another does, and be shorter. */
+START_TEST(texts_that_share_bytes_are_told_apart) {
+  uint8_t tag[] = {TIDE_VAL_TEXT, TIDE_VAL_TEXT, TIDE_VAL_TEXT, TIDE_VAL_BLOB};
+  int64_t num[] = {0, 0, 0, 0};
+  uint32_t size[] = {2, 3, 2, 2};
+  const struct tide_vec vec = {.tag = tag, .num = num, .size = size, .base = (const unsigned char *)"abc", .cap = 4};
+  const struct tide_pred pred = {.op = TIDE_OP_LE, .value = TEXT("ab")};
+  uint8_t keep[] = {1, 1, 0, 1};
+  ck_assert(tide_pred_keep(&pred, TIDE_TYPE_ANY, &vec, 0, 4, keep));
+  ck_assert_int_eq(keep[0], 1);
+  ck_assert_int_eq(keep[1], 0);
+  ck_assert_int_eq(keep[2], 0); /* was none before */
+  ck_assert_int_eq(keep[3], 0);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {never_a_wrong_no,
                                 numbers_are_pruned_by_order,
@@ -454,6 +562,10 @@ int main(void) {
                                 nulls_and_types_decide_without_bounds,
                                 texts_prune_numeric_columns,
                                 conversions_are_maybe,
+                                integers_that_cannot_match_are_dropped,
+                                reals_that_cannot_match_are_dropped,
+                                texts_that_cannot_match_are_dropped,
+                                texts_that_share_bytes_are_told_apart,
                                 NULL};
   return unit_main("pred", tests);
 }
