@@ -54,9 +54,12 @@ static struct tide_plan_constraint constraint_of(const struct tide_spec *spec, b
   return constraint;
 }
 
-static bool orders_by_since(const struct tide_spec *spec, const sqlite3_index_info *info) {
-  return info->nOrderBy == 1 && !info->aOrderBy[0].desc &&
-         (info->aOrderBy[0].iColumn == -1 || info->aOrderBy[0].iColumn == (int)spec->ncolumns + TIDE_HIDDEN_SINCE);
+/* The order of rows that is asked for and that a scan has; one that looks numbers up in a list only goes upwards. */
+static enum tide_scan_order order_of(const struct tide_spec *spec, const sqlite3_index_info *info, bool has_list) {
+  if (info->nOrderBy != 1 || (info->aOrderBy[0].desc && has_list) ||
+      (info->aOrderBy[0].iColumn != -1 && info->aOrderBy[0].iColumn != (int)spec->ncolumns + TIDE_HIDDEN_SINCE))
+    return TIDE_SCAN_BY_PARTITION;
+  return info->aOrderBy[0].desc ? TIDE_SCAN_DOWNWARDS : TIDE_SCAN_UPWARDS;
 }
 
 /* Few enough partitions to merge. A scan merges any number. */
@@ -70,6 +73,7 @@ int tide_best_index(const struct tide_spec *spec, bool utf16, int64_t npartition
   struct tide_plan_constraint *taken = tide_alloc_zero((size_t)info->nConstraint + 1, sizeof *taken, err);
   size_t count = 0;
   bool one_partition = false;
+  bool has_list = false;
   if (taken == NULL)
     return err->rc;
   for (int i = 0; i < info->nConstraint; i++) {
@@ -78,12 +82,15 @@ int tide_best_index(const struct tide_spec *spec, bool utf16, int64_t npartition
     if (!tide_plan_takes(&constraint))
       continue;
     taken[count] = constraint;
-    taken[count++].list =
+    taken[count].list =
         constraint.column == TIDE_PLAN_SINCE && constraint.op == TIDE_OP_EQ && sqlite3_vtab_in(info, i, 1);
+    has_list = has_list || taken[count].list;
+    count++;
     info->aConstraintUsage[i].argvIndex = (int)count;
   }
-  if (orders_by_since(spec, info) && may_merge(npartitions, one_partition)) {
-    tide_buf_put_u8(&idx, 'O', err);
+  const enum tide_scan_order order = order_of(spec, info, has_list);
+  if (order != TIDE_SCAN_BY_PARTITION && may_merge(npartitions, one_partition)) {
+    tide_plan_put_order(&idx, order, err);
     info->orderByConsumed = 1;
   }
   for (size_t i = 0; i < count; i++)

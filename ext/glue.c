@@ -132,6 +132,13 @@ void tide_glue_result(sqlite3_context *context, const struct tide_val *value) {
   }
 }
 
+void tide_glue_result_text(sqlite3_context *context, const char *text, size_t n) {
+  if (memchr(text, '\0', n) == NULL) /* given its length, SQLite would not take the NUL along */
+    sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+  else
+    sqlite3_result_text64(context, text, n, SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
 int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err) {
   if (err->rc != SQLITE_OK && err->rc != SQLITE_NOMEM) {
     sqlite3_free(vtab->zErrMsg);

@@ -26,6 +26,9 @@ struct tide_val tide_glue_option(const struct tide_dataset *ds, const struct tid
 /* Hands a value to SQLite. Text and blob are copied: some SQL functions keep the pointer until the statement ends. */
 void tide_glue_result(sqlite3_context *context, const struct tide_val *value);
 
+/* The same of a text of n bytes with a NUL behind them. */
+void tide_glue_result_text(sqlite3_context *context, const char *text, size_t n);
+
 /* An error to a virtual-table method (gives the code, sets zErrMsg) or a function. */
 int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err);
 /* The same for an INSERT that was refused. Its conflict clause (OR IGNORE, FAIL, ROLLBACK) is applied where an ordinary

@@ -1,27 +1,12 @@
 #include "vtab_rows.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/stmt.h"
-#include "best_index.h"
 #include "engine/erase.h"
-#include "engine/plan.h"
-#include "engine/scan.h"
 #include "glue.h"
-
-struct rows_cursor {
-  sqlite3_vtab_cursor base;
-  struct tide_scan *scan;
-  bool at_end;
-};
 
 static struct tide_vtab_rows *vtab_of(sqlite3_vtab *vtab) {
   return (struct tide_vtab_rows *)vtab;
-}
-
-static struct rows_cursor *cursor_of(sqlite3_vtab_cursor *cursor) {
-  return (struct rows_cursor *)cursor;
 }
 
 /* ---- connecting ---- */
@@ -85,160 +70,6 @@ int tide_vtab_rows_connect_error(char **ret_message, const struct tide_err *err)
   if (err->rc != SQLITE_OK && err->rc != SQLITE_NOMEM)
     *ret_message = sqlite3_mprintf("%s", err->msg);
   return err->rc;
-}
-
-/* ---- planning ---- */
-
-int tide_vtab_rows_best_index(sqlite3_vtab *base, sqlite3_index_info *info) {
-  struct tide_err err = {0};
-  struct tide_vtab_rows *vtab = vtab_of(base);
-  if (vtab->spec == NULL && vtab->find(vtab, false, &err) == NULL &&
-      ((err.rc & 0xff) == SQLITE_CORRUPT || err.rc == SQLITE_SCHEMA))
-    return SQLITE_OK; /* without a plan: opening it says what is wrong, with the code, which a statement that is not even
-                         prepared cannot give. SQLITE_SCHEMA: SQLite does not read the schema anew amid planning, but
-                         before the first step, and then connects and plans again */
-  if (!tide_err_is_set(&err))
-    tide_best_index(vtab->spec, vtab->utf16, vtab->fixed != NULL ? 1 : vtab->ds->npartitions, info, &err);
-  return tide_glue_vtab_error(base, &err);
-}
-
-/* ---- reading ---- */
-
-int tide_vtab_rows_open(sqlite3_vtab *base, sqlite3_vtab_cursor **ret_cursor) {
-  struct tide_err err = {0};
-  struct tide_vtab_rows *vtab = vtab_of(base);
-  if (vtab->spec == NULL)
-    vtab->find(vtab, false, &err);
-  struct rows_cursor *cursor = tide_err_is_set(&err) ? NULL : tide_alloc_zero(1, sizeof *cursor, &err);
-  if (cursor != NULL)
-    *ret_cursor = &cursor->base;
-  return tide_glue_vtab_error(base, &err);
-}
-
-int tide_vtab_rows_close(sqlite3_vtab_cursor *base) {
-  struct rows_cursor *cursor = cursor_of(base);
-  tide_scan_close(cursor->scan);
-  tide_free(cursor);
-  return SQLITE_OK;
-}
-
-int tide_vtab_rows_next(sqlite3_vtab_cursor *base) {
-  struct tide_err err = {0};
-  struct rows_cursor *cursor = cursor_of(base);
-  cursor->at_end = cursor->scan == NULL || !tide_scan_next(cursor->scan, &err);
-  return tide_glue_vtab_error(base->pVtab, &err);
-}
-
-/* What argument i is: the first letter of its term. */
-static char term_of(const char *idx, int i) {
-  const char *at = idx + (*idx == 'O');
-  for (int term = 0; term < i && *at != '\0'; term++)
-    at += strcspn(at, "eghlmino") + 1;
-  return *at;
-}
-
-static struct tide_val filter_value(const char *idx, int i, sqlite3_value *value) {
-  /* since compares as an INTEGER column does: text that looks like a number is one. To convert one of another column
-   * as well would only make it a number where SQLite compares text, so those stay as they are. */
-  if (term_of(idx, i) == 'S')
-    sqlite3_value_numeric_type(value);
-  return tide_glue_value(value);
-}
-
-/* The numbers of a list that a since can be equal to. */
-static void take_list(sqlite3_value *value, struct tide_scan_request *request, struct tide_err *err) {
-  int64_t *list = NULL;
-  size_t count = 0;
-  size_t cap = 0;
-  sqlite3_value *item = NULL;
-  int rc = sqlite3_vtab_in_first(value, &item);
-  for (; rc == SQLITE_OK && item != NULL && !tide_err_is_set(err); rc = sqlite3_vtab_in_next(value, &item)) {
-    int64_t since = 0;
-    void *grown = list;
-    if (!tide_glue_integer(item, &since) || tide_grow(&grown, &cap, count + 1, sizeof *list, err) != 0)
-      continue;
-    list = grown;
-    list[count++] = since;
-  }
-  if (rc != SQLITE_OK && rc != SQLITE_DONE)
-    tide_err_set(err, rc, "the list of an IN cannot be read");
-  tide_scan_request_list(request, list, count);
-}
-
-static struct tide_scan *open_scan(const struct tide_vtab_rows *vtab, const char *idx, const struct tide_val *values,
-                                   sqlite3_value **argv, int argc, struct tide_err *err) {
-  const struct tide_vtab_fixed *fixed = vtab->fixed;
-  struct tide_scan_request request;
-  if (tide_plan_request(idx, values, (size_t)argc, vtab->spec, &request, err) != 0)
-    return NULL;
-  for (int i = 0; i < argc && !tide_err_is_set(err); i++) {
-    if (term_of(idx, i) == 'L')
-      take_list(argv[i], &request, err);
-  }
-  if (fixed != NULL && !tide_err_is_set(err))
-    tide_scan_request_partition(&request, (const char *)fixed->text.data, fixed->text.len, err);
-  if (tide_err_is_set(err)) {
-    tide_scan_request_clear(&request);
-    return NULL;
-  }
-  return tide_scan_open(vtab->ds, &request, err);
-}
-
-int tide_vtab_rows_filter(sqlite3_vtab_cursor *base, int idx_num, const char *idx, int argc, sqlite3_value **argv) {
-  (void)idx_num;
-  struct tide_err err = {0};
-  struct rows_cursor *cursor = cursor_of(base);
-  struct tide_vtab_rows *vtab = vtab_of(base->pVtab);
-  tide_scan_close(cursor->scan);
-  cursor->scan = NULL;
-  cursor->at_end = true;
-  if (idx == NULL)
-    tide_err_set(&err, SQLITE_CORRUPT_VTAB, "%s %s was damaged when this statement was prepared: prepare it anew",
-                 vtab->noun, vtab->name);
-  struct tide_val *values = tide_err_is_set(&err) ? NULL : tide_alloc_zero((size_t)argc + 1, sizeof *values, &err);
-  for (int i = 0; values != NULL && i < argc; i++)
-    values[i] = filter_value(idx, i, argv[i]);
-  if (values != NULL && vtab->find(vtab, false, &err) != NULL)
-    cursor->scan = open_scan(vtab, idx, values, argv, argc, &err);
-  tide_free(values);
-  return tide_err_is_set(&err) ? tide_glue_vtab_error(base->pVtab, &err) : tide_vtab_rows_next(base);
-}
-
-int tide_vtab_rows_eof(sqlite3_vtab_cursor *base) {
-  return cursor_of(base)->at_end;
-}
-
-int tide_vtab_rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid) {
-  const struct tide_scan *scan = cursor_of(base)->scan;
-  struct tide_dataset *ds = vtab_of(base->pVtab)->ds;
-  *ret_rowid = tide_scan_since(scan);
-  if (ds->txn.open) /* a DELETE may be about to ask for it by this number */
-    tide_erase_hint(&ds->txn.erase, *ret_rowid, tide_scan_partition_id(scan));
-  return SQLITE_OK;
-}
-
-int tide_vtab_rows_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column) {
-  struct tide_err err = {0};
-  struct tide_scan *scan = cursor_of(base)->scan;
-  const int ncolumns = (int)vtab_of(base->pVtab)->spec->ncolumns;
-  struct tide_val value = tide_val_null();
-  int64_t ingested_at = 0;
-  size_t size = 0;
-  if (column < ncolumns) {
-    tide_scan_value(scan, (size_t)column, &value, &err);
-  } else if (column == ncolumns + TIDE_HIDDEN_SINCE) {
-    value = tide_val_int(tide_scan_since(scan));
-  } else if (column == ncolumns + TIDE_HIDDEN_PARTITION) {
-    const char *text = tide_scan_partition(scan, &size);
-    value = tide_val_text(text, size);
-  } else {
-    tide_scan_ingested_at(scan, &ingested_at, &err);
-    value = tide_val_int(ingested_at);
-  }
-  if (tide_err_is_set(&err))
-    return tide_glue_vtab_error(base->pVtab, &err);
-  tide_glue_result(context, &value);
-  return SQLITE_OK;
 }
 
 /* ---- writing ---- */

@@ -1,6 +1,6 @@
 /* The rows of a dataset as a virtual table: the methods that a dataset and the tables of one of its partitions share,
  * which are all but those that create, connect, rename and destroy. Each casts, makes one engine call and maps the
- * error. */
+ * error. Those that read are in vtab_cursor.c. */
 #ifndef TIDE_EXT_VTAB_ROWS_H
 #define TIDE_EXT_VTAB_ROWS_H
 

@@ -301,7 +301,7 @@ static void check_order(struct tide_check *check, struct tide_err *err) {
   struct tide_scan_request request;
   int64_t before = 0;
   tide_scan_request_init(&request);
-  request.ordered = true;
+  request.order = TIDE_SCAN_UPWARDS;
   struct tide_scan *scan = tide_scan_open(check->ds, &request, err);
   while (scan != NULL && tide_scan_next(scan, err)) {
     if (tide_scan_since(scan) <= before)

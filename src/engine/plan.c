@@ -23,6 +23,11 @@ bool tide_plan_takes(const struct tide_plan_constraint *constraint) {
   }
 }
 
+void tide_plan_put_order(struct tide_buf *out, enum tide_scan_order order, struct tide_err *err) {
+  if (order != TIDE_SCAN_BY_PARTITION)
+    tide_buf_put_u8(out, order == TIDE_SCAN_UPWARDS ? 'O' : 'D', err);
+}
+
 void tide_plan_put_term(struct tide_buf *out, const struct tide_plan_constraint *constraint, struct tide_err *err) {
   if (constraint->column == TIDE_PLAN_SINCE)
     tide_buf_put_u8(out, constraint->list ? 'L' : 'S', err);
@@ -245,8 +250,8 @@ int tide_plan_request(const char *idx, const struct tide_val *values, size_t nva
                       struct tide_scan_request *ret_request, struct tide_err *err) {
   struct tide_scan_request request;
   tide_scan_request_init(&request);
-  request.ordered = *idx == 'O';
-  const char *at = idx + (request.ordered ? 1 : 0);
+  request.order = *idx == 'O' ? TIDE_SCAN_UPWARDS : *idx == 'D' ? TIDE_SCAN_DOWNWARDS : TIDE_SCAN_BY_PARTITION;
+  const char *at = idx + (request.order != TIDE_SCAN_BY_PARTITION ? 1 : 0);
   for (size_t i = 0; i < nvalues && !tide_err_is_set(err); i++) {
     const char what = *at != '\0' ? *at++ : '?';
     char *end = (char *)(uintptr_t)at;

@@ -2,8 +2,8 @@
  * idxStr and the values become a scan request. A request may give more rows than the query wants, never fewer:
  * SQLite checks every constraint again.
  *
- * idxStr: 'O' when rows must come ascending in since over the whole dataset, then for each value in argv's order one
- * term: what and op.
+ * idxStr: 'O' when rows must come ascending in since over the whole dataset, 'D' descending, then for each value in
+ * argv's order one term: what and op.
  *   what  'S' since, 'L' since as a list of values, any of which may be equal (its value in argv is not one of them:
  *         tide_scan_request_list), 'P' partition, 'C' and the column's number in decimal
  *   op    one letter of "eghlmino": EQ GT GE LT LE IS ISNULL NOTNULL (enum tide_op's order) */
@@ -13,6 +13,9 @@
 #include "base/buf.h"
 #include "model/pred.h"
 #include "model/spec.h"
+
+/* By partition, ascending in since inside each; or ascending or descending in since over all partitions. */
+enum tide_scan_order { TIDE_SCAN_BY_PARTITION, TIDE_SCAN_UPWARDS, TIDE_SCAN_DOWNWARDS };
 
 /* ---- choosing ---- */
 
@@ -27,7 +30,8 @@ enum { TIDE_PLAN_SINCE = -1, TIDE_PLAN_PARTITION = -2, TIDE_PLAN_OTHER = -3 };
 /* Whether the plan has a use for that constraint. */
 bool tide_plan_takes(const struct tide_plan_constraint *constraint);
 
-/* Appends a constraint's term to idxStr. */
+/* Begins idxStr with the order; appends a constraint's term to it. */
+void tide_plan_put_order(struct tide_buf *out, enum tide_scan_order order, struct tide_err *err);
 void tide_plan_put_term(struct tide_buf *out, const struct tide_plan_constraint *constraint, struct tide_err *err);
 
 /* What a plan with those constraints costs when the dataset has total_rows: falls with every constraint. */
@@ -42,16 +46,17 @@ struct tide_plan_cost tide_plan_estimate(const struct tide_plan_constraint *cons
 /* ---- asking ---- */
 
 struct tide_scan_request {
-  bool empty;    /* no row can be meant */
-  bool ordered;  /* ascending in since over all partitions, not only inside each */
-  int64_t above; /* rows with above < since <= upto */
+  bool empty; /* no row can be meant */
+  enum tide_scan_order order;
+  bool numbers_later; /* a row's since may be left undecoded until tide_scan_number asks for it */
+  int64_t above;      /* rows with above < since <= upto */
   int64_t upto;
-  int64_t *list; /* only these of them, ascending, each once; NULL: all */
+  int64_t *list; /* only these of them, ascending, each once; NULL: all. Not with TIDE_SCAN_DOWNWARDS */
   size_t list_size;
   char *partition; /* that one only; NULL: all */
   size_t partition_size;
   int64_t partition_id;    /* the same by its id; 0: not so */
-  struct tide_pred *preds; /* for leaving out segments; values are owned */
+  struct tide_pred *preds; /* rows that they rule out may be left out; values are owned */
   size_t npreds;
 };
 

@@ -1,20 +1,22 @@
 #include "engine/scan.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "engine/merge.h"
 #include "engine/stream.h"
 
 struct tide_scan {
+  struct tide_scan_view view; /* first: who reads rows sees a scan as one */
   struct tide_stream_shared shared;
   int64_t *partitions; /* ids that may have rows in range, ascending */
   size_t npartitions;
   size_t partitions_cap;
   size_t next_partition;
-  struct tide_stream **streams; /* unordered: one; ordered: a heap of those with rows left, the lowest since on top */
-  size_t nstreams;
-  size_t row; /* of streams[0]'s frame: the row at hand (in turn); each merged stream keeps its own in `first` */
+  struct tide_stream *stream; /* one partition after another; NULL: none yet */
+  struct tide_merge merge;    /* or several at once */
   bool merged;
   bool started; /* the merge */
 };
@@ -100,12 +102,8 @@ struct tide_scan *tide_scan_open(struct tide_dataset *ds, struct tide_scan_reque
     return NULL;
   }
   struct tide_stream_shared *shared = &scan->shared;
-  shared->ds = tide_dataset_ref(ds);
-  tide_stmt_pool_hold(ds->pool);
+  tide_stream_shared_init(shared, ds, request);
   ds->scans++;
-  shared->spec = tide_spec_ref(ds->spec);
-  shared->request = *request;
-  *request = (struct tide_scan_request){.empty = true};
   tide_txn_flush(ds, err);
   tide_dataset_refresh(ds, err);
   const int64_t last = tide_dataset_last_since(ds);
@@ -115,7 +113,11 @@ struct tide_scan *tide_scan_open(struct tide_dataset *ds, struct tide_scan_reque
     shared->request.empty = true;
   if (!shared->request.empty && !tide_err_is_set(err))
     find_partitions(scan, err);
-  scan->merged = shared->request.ordered && scan->npartitions > 1;
+  scan->merged = shared->request.order != TIDE_SCAN_BY_PARTITION && scan->npartitions > 1;
+  if (scan->merged)
+    shared->request.numbers_later = false;
+  scan->view.epoch_now = &ds->epoch;
+  scan->view.spec = shared->spec;
   if (tide_err_is_set(err)) {
     tide_scan_close(scan);
     return NULL;
@@ -123,69 +125,60 @@ struct tide_scan *tide_scan_open(struct tide_dataset *ds, struct tide_scan_reque
   return scan;
 }
 
+static void free_stream(struct tide_stream *stream) {
+  if (stream != NULL)
+    tide_stream_clear(stream);
+  tide_free(stream);
+}
+
 void tide_scan_close(struct tide_scan *scan) {
   if (scan == NULL)
     return;
-  for (size_t i = 0; i < scan->nstreams; i++) {
-    tide_stream_clear(scan->streams[i]);
-    tide_free(scan->streams[i]);
-  }
-  tide_free(scan->streams);
+  free_stream(scan->stream);
+  tide_merge_clear(&scan->merge);
   tide_free(scan->partitions);
   scan->shared.ds->scans--;
   tide_stream_shared_clear(&scan->shared);
   tide_free(scan);
 }
 
-static struct tide_stream *add_stream(struct tide_scan *scan, struct tide_err *err) {
-  struct tide_stream **streams = tide_realloc(scan->streams, scan->nstreams + 1, sizeof *streams, err);
-  if (streams == NULL)
-    return NULL;
-  scan->streams = streams;
+/* ---- one partition after another ---- */
+
+static struct tide_stream *need_stream(struct tide_scan *scan, struct tide_err *err) {
+  if (scan->stream != NULL)
+    return scan->stream;
   struct tide_stream *stream = tide_alloc(sizeof *stream, err);
-  if (stream == NULL)
-    return NULL;
-  if (tide_stream_init(stream, &scan->shared, err) != 0) {
-    tide_stream_clear(stream);
-    tide_free(stream);
+  if (stream != NULL && tide_stream_init(stream, &scan->shared, err) != 0) {
+    free_stream(stream);
     return NULL;
   }
-  streams[scan->nstreams++] = stream;
+  scan->stream = stream;
   return stream;
 }
 
-/* ---- one partition after another ---- */
-
-static bool next_frame(struct tide_scan *scan, struct tide_err *err) {
-  if (scan->nstreams == 0 && (scan->npartitions == 0 || add_stream(scan, err) == NULL))
+static bool next_window(struct tide_scan *scan, struct tide_err *err) {
+  struct tide_stream *stream = scan->npartitions > 0 || scan->stream != NULL ? need_stream(scan, err) : NULL;
+  if (stream == NULL)
     return false;
-  struct tide_stream *stream = scan->streams[0];
-  if (stream->partition != 0 && tide_stream_next_frame(stream, err))
+  if (stream->partition != 0 && tide_stream_next(stream, err))
     return true;
   while (!tide_err_is_set(err) && scan->next_partition < scan->npartitions) {
-    if (tide_stream_start(stream, scan->partitions[scan->next_partition++], err) && tide_stream_next_frame(stream, err))
+    if (tide_stream_start(stream, scan->partitions[scan->next_partition++], err) && tide_stream_next(stream, err))
       return true;
-    stream->pos = INT64_MAX; /* done with it, should next_frame be asked again */
+    stream->above = stream->upto; /* done with it, should next_window be asked again */
   }
   return false;
 }
 
 static bool next_in_turn(struct tide_scan *scan, struct tide_err *err) {
-  if (scan->nstreams > 0)
-    scan->row++;
-  for (;;) {
-    if (scan->nstreams > 0) {
-      const struct tide_stream *stream = scan->streams[0];
-      while (scan->row < stream->end) {
-        if (stream->live[scan->row])
-          return true;
-        scan->row++;
-      }
-    }
-    if (!next_frame(scan, err))
-      return false;
-    scan->row = scan->streams[0]->first;
+  const bool downwards = scan->shared.request.order == TIDE_SCAN_DOWNWARDS;
+  if (scan->stream != NULL && !tide_window_is_empty(&scan->stream->window) && tide_window_step(&scan->stream->window))
+    return true;
+  while (next_window(scan, err)) {
+    if (tide_window_enter(&scan->stream->window, downwards))
+      return true;
   }
+  return false;
 }
 
 /* Of the partitions still to come, those that are there. */
@@ -207,12 +200,12 @@ static void keep_partitions(struct tide_scan *scan, struct tide_err *err) {
   tide_free(before);
 }
 
-/* In turn: goes on behind `pos` of the partition at hand. */
-static void look_again(struct tide_scan *scan, int64_t pos, struct tide_err *err) {
+/* Rows have moved: goes on behind what was read of the partition at hand. */
+static void look_again(struct tide_scan *scan, enum tide_stream_from from, struct tide_err *err) {
   tide_dataset_refresh(scan->shared.ds, err);
   keep_partitions(scan, err);
-  if (scan->nstreams > 0)
-    tide_stream_again(scan->streams[0], pos, err);
+  if (scan->stream != NULL)
+    tide_stream_again(scan->stream, from, err);
 }
 
 static bool has_moved(const struct tide_scan *scan) {
@@ -221,145 +214,85 @@ static bool has_moved(const struct tide_scan *scan) {
 
 bool tide_scan_next_frame(struct tide_scan *scan, struct tide_scan_frame *ret_frame, struct tide_err *err) {
   if (has_moved(scan))
-    look_again(scan, scan->nstreams > 0 ? scan->streams[0]->pos : 0, err);
-  if (!next_frame(scan, err))
+    look_again(scan, TIDE_STREAM_BEHIND_WINDOW, err);
+  if (!next_window(scan, err))
     return false;
-  const struct tide_stream *stream = scan->streams[0];
-  *ret_frame = (struct tide_scan_frame){.batch = &stream->batch,
-                                        .first = stream->first,
-                                        .end = stream->end,
-                                        .live = stream->live,
+  struct tide_stream *stream = scan->stream;
+  const uint8_t *live = tide_window_flags(&stream->window, err);
+  if (live == NULL)
+    return false;
+  *ret_frame = (struct tide_scan_frame){.batch = &stream->window.batch,
+                                        .first = stream->window.first,
+                                        .end = stream->window.end,
+                                        .live = live,
                                         .partition = stream->partition,
-                                        .segment_last = stream->segment_last};
+                                        .segment_last = stream->window.segment != NULL ? stream->segment_last : 0};
   return true;
 }
 
-/* ---- merged: each stream's row at hand is its `first` ---- */
-
-static int64_t top_since(const struct tide_stream *stream) {
-  return stream->batch.since[stream->first];
-}
-
-/* Moves a stream to its next row that is not deleted, from `first` on. false when it has none. */
-static bool settle(struct tide_stream *stream, struct tide_err *err) {
-  for (;;) {
-    while (stream->first < stream->end) {
-      if (stream->live[stream->first])
-        return true;
-      stream->first++;
-    }
-    if (!tide_stream_next_frame(stream, err))
-      return false;
-  }
-}
-
-static void sift_down(struct tide_scan *scan, size_t at) {
-  for (;;) {
-    size_t least = at;
-    for (size_t child = 2 * at + 1; child <= 2 * at + 2 && child < scan->nstreams; child++) {
-      if (top_since(scan->streams[child]) < top_since(scan->streams[least]))
-        least = child;
-    }
-    if (least == at)
-      return;
-    struct tide_stream *swapped = scan->streams[at];
-    scan->streams[at] = scan->streams[least];
-    scan->streams[least] = swapped;
-    at = least;
-  }
-}
-
-static bool heapify(struct tide_scan *scan, struct tide_err *err) {
-  for (size_t i = scan->nstreams / 2; i > 0 && !tide_err_is_set(err); i--)
-    sift_down(scan, i - 1);
-  return !tide_err_is_set(err) && scan->nstreams > 0;
-}
-
-static void drop_stream(struct tide_scan *scan, size_t at) {
-  tide_stream_clear(scan->streams[at]);
-  tide_free(scan->streams[at]);
-  scan->streams[at] = scan->streams[--scan->nstreams];
-}
-
-static void start_merge(struct tide_scan *scan, struct tide_err *err) {
-  for (size_t i = 0; i < scan->npartitions && !tide_err_is_set(err); i++) {
-    struct tide_stream *stream = add_stream(scan, err);
-    if (stream != NULL && (!tide_stream_start(stream, scan->partitions[i], err) || !settle(stream, err)))
-      drop_stream(scan, scan->nstreams - 1);
-  }
-  heapify(scan, err);
-}
+/* ---- rows ---- */
 
 static bool next_merged(struct tide_scan *scan, struct tide_err *err) {
+  struct tide_stream_shared *shared = &scan->shared;
   if (!scan->started) {
     scan->started = true;
-    start_merge(scan, err);
-  } else if (scan->nstreams > 0) {
-    scan->streams[0]->first++;
-    if (!settle(scan->streams[0], err)) {
-      if (tide_err_is_set(err))
-        return false;
-      drop_stream(scan, 0);
-    }
-    if (scan->nstreams > 1)
-      sift_down(scan, 0);
+    tide_merge_start(&scan->merge, shared, scan->partitions, scan->npartitions, err);
+  } else if (scan->merge.count > 0 && has_moved(scan)) {
+    tide_dataset_refresh(shared->ds, err);
+    tide_stream_shared_look(shared, 0, err);
+    tide_merge_again(&scan->merge, err);
+  } else if (scan->merge.count > 0) {
+    tide_merge_next(&scan->merge, err);
   }
-  return !tide_err_is_set(err) && scan->nstreams > 0;
+  return !tide_err_is_set(err) && scan->merge.count > 0;
 }
 
-/* Merged: the top stream goes on behind its row, which was given; the others with theirs, which were not. */
-static bool merge_again(struct tide_scan *scan, struct tide_err *err) {
-  struct tide_stream_shared *shared = &scan->shared;
-  tide_dataset_refresh(shared->ds, err);
-  tide_stream_shared_look(shared, 0, err);
-  for (size_t i = scan->nstreams; i > 0 && !tide_err_is_set(err); i--) {
-    struct tide_stream *stream = scan->streams[i - 1];
-    tide_stream_again(stream, top_since(stream) - (i > 1), err);
-    if (!settle(stream, err))
-      drop_stream(scan, i - 1);
-  }
-  return heapify(scan, err);
-}
-
-static int64_t since_at_hand(const struct tide_scan *scan) {
-  const struct tide_stream *stream = scan->streams[0];
-  return scan->row < stream->end ? stream->batch.since[scan->row] : stream->pos;
+static struct tide_stream *at_hand(const struct tide_scan *scan) {
+  return scan->merged ? scan->merge.streams[0] : scan->stream;
 }
 
 bool tide_scan_next(struct tide_scan *scan, struct tide_err *err) {
+  struct tide_scan_view *view = &scan->view;
+  view->alone = false;
   if (scan->shared.request.empty)
     return false;
-  if (has_moved(scan) && scan->started)
-    return merge_again(scan, err);
-  if (has_moved(scan))
-    look_again(scan, scan->nstreams > 0 ? since_at_hand(scan) : 0, err);
-  return scan->merged ? next_merged(scan, err) : next_in_turn(scan, err);
+  if (has_moved(scan) && !scan->started)
+    look_again(scan, TIDE_STREAM_BEHIND_ROW, err);
+  if (scan->merged ? !next_merged(scan, err) : !next_in_turn(scan, err))
+    return false;
+  view->window = &at_hand(scan)->window;
+  view->partition_values = at_hand(scan)->values;
+  view->alone = !scan->merged;
+  view->epoch = scan->shared.epoch;
+  return true;
 }
 
 /* ---- the row at hand ---- */
 
-static size_t row_at_hand(const struct tide_scan *scan) {
-  return scan->started ? scan->streams[0]->first : scan->row;
+int64_t tide_scan_partition_id(const struct tide_scan *scan) {
+  return at_hand(scan)->partition;
 }
 
-int64_t tide_scan_partition_id(const struct tide_scan *scan) {
-  return scan->streams[0]->partition;
+int tide_scan_number(struct tide_scan *scan, struct tide_err *err) {
+  return tide_stream_number(at_hand(scan), err);
 }
 
 int64_t tide_scan_since(const struct tide_scan *scan) {
-  return scan->streams[0]->batch.since[row_at_hand(scan)];
+  const struct tide_window *window = &at_hand(scan)->window;
+  assert(window->numbered);
+  return window->batch.since[window->row];
 }
 
 int tide_scan_ingested_at(struct tide_scan *scan, int64_t *ret_ms, struct tide_err *err) {
-  struct tide_stream *stream = scan->streams[0];
+  struct tide_stream *stream = at_hand(scan);
   if (tide_stream_decode(stream, scan->shared.spec->ncolumns, err) != 0)
     return err->rc;
-  *ret_ms = stream->batch.ingested_at[row_at_hand(scan)];
+  *ret_ms = stream->window.batch.ingested_at[stream->window.row];
   return 0;
 }
 
 int tide_scan_value(struct tide_scan *scan, size_t column, struct tide_val *ret_value, struct tide_err *err) {
-  struct tide_stream *stream = scan->streams[0];
+  struct tide_stream *stream = at_hand(scan);
   const int at = scan->shared.spec->columns[column].partition_at;
   if (at >= 0) {
     *ret_value = stream->values[at];
@@ -367,20 +300,20 @@ int tide_scan_value(struct tide_scan *scan, size_t column, struct tide_val *ret_
   }
   if (tide_stream_decode(stream, column, err) != 0)
     return err->rc;
-  *ret_value = tide_vec_get(&stream->batch.columns[column], row_at_hand(scan));
+  *ret_value = tide_vec_get(&stream->window.batch.columns[column], stream->window.row);
   return 0;
 }
 
 const char *tide_scan_partition(const struct tide_scan *scan, size_t *ret_size) {
-  const struct tide_buf *text = &scan->streams[0]->text;
+  const struct tide_buf *text = &at_hand(scan)->text;
   *ret_size = text->len;
   return text->len > 0 ? (const char *)text->data : "";
 }
 
 int tide_scan_decode(struct tide_scan *scan, size_t column, struct tide_err *err) {
-  return tide_stream_decode(scan->streams[0], column, err);
+  return tide_stream_decode(at_hand(scan), column, err);
 }
 
 const struct tide_val *tide_scan_partition_values(const struct tide_scan *scan) {
-  return scan->streams[0]->values;
+  return at_hand(scan)->values;
 }

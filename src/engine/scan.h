@@ -11,8 +11,19 @@
 
 #include "engine/dataset.h"
 #include "engine/plan.h"
+#include "engine/window.h"
 
 struct tide_scan;
+
+/* What a scan shows of itself, so that a row costs no call: tide_scan_view. */
+struct tide_scan_view {
+  struct tide_window *window; /* its row is the one at hand */
+  const struct tide_spec *spec;
+  const struct tide_val *partition_values; /* in partition_by's order */
+  bool alone;                              /* the window's next row is the scan's */
+  int64_t epoch;                           /* of what is in the window; as it is now: */
+  const int64_t *epoch_now;
+};
 
 /* Takes the request over (it is cleared), also on failure, when NULL comes back. */
 struct tide_scan *tide_scan_open(struct tide_dataset *ds, struct tide_scan_request *request, struct tide_err *err);
@@ -21,7 +32,20 @@ void tide_scan_close(struct tide_scan *scan); /* NULL is fine */
 /* Moves to the next row: false at the end and on error. */
 bool tide_scan_next(struct tide_scan *scan, struct tide_err *err);
 
-/* Of the row at hand. Views live until the scan moves. */
+/* The scan's view: right after tide_scan_next gave true, until the next call of it. */
+static inline struct tide_scan_view *tide_scan_view(struct tide_scan *scan) {
+  return (struct tide_scan_view *)scan;
+}
+
+/* Moves to the next row when that is easily done; when not, nothing has happened, and tide_scan_next does it. */
+static inline bool tide_scan_step(struct tide_scan *scan) {
+  const struct tide_scan_view *view = tide_scan_view(scan);
+  return view->alone && view->epoch == *view->epoch_now && tide_window_step(view->window);
+}
+
+/* Of the row at hand. Views live until the scan moves. A request with numbers_later wants tide_scan_number before
+ * tide_scan_since. */
+int tide_scan_number(struct tide_scan *scan, struct tide_err *err);
 int64_t tide_scan_since(const struct tide_scan *scan);
 int64_t tide_scan_partition_id(const struct tide_scan *scan);
 int tide_scan_ingested_at(struct tide_scan *scan, int64_t *ret_ms, struct tide_err *err);
@@ -31,7 +55,8 @@ const char *tide_scan_partition(const struct tide_scan *scan, size_t *ret_size);
 /* ---- by frames: for encoders and counts; the request names one partition or is not ordered ---- */
 
 /* Moves to the next run of rows of one frame: false at the end and on error. The batch has since decoded, other columns
- * after tide_scan_decode; rows first to end - 1 are within the range, and live[row] is 0 for those that are deleted. */
+ * after tide_scan_decode; rows first to end - 1 are within the range, and live[row] is 0 for those that are deleted or
+ * that a predicate rules out. */
 struct tide_scan_frame {
   const struct tide_batch *batch;
   size_t first;

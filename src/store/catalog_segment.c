@@ -4,13 +4,30 @@
 #include "base/stmt_pool.h"
 #include "store/catalog.h"
 
+#define SEGMENT_COLUMNS                                                                                                \
+  "partition, last_since, first_since, rows, deleted, pruned, revision, level, chunk, chunks, raw_bytes,"              \
+  " stored_bytes, newest_at, meta"
+
 sqlite3_stmt *tide_catalog_segments_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_pool_take(names.pool, db, err,
+                             "SELECT " SEGMENT_COLUMNS " FROM " TIDE_TABLE(
+                                 "segment") " WHERE partition = ?1 AND last_since > ?2 ORDER BY last_since",
+                             names.schema, names.dataset);
+}
+
+/* Segments do not overlap: the lowest that ends at a since or behind it is the last with rows up to it. */
+sqlite3_stmt *tide_catalog_segments_down_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   return tide_stmt_pool_take(
       names.pool, db, err,
-      "SELECT partition, last_since, first_since, rows, deleted, pruned, revision, level, chunk, chunks, raw_bytes,"
-      " stored_bytes, newest_at, meta"
-      " FROM " TIDE_TABLE("segment") " WHERE partition = ?1 AND last_since > ?2 ORDER BY last_since",
-      names.schema, names.dataset);
+      "SELECT " SEGMENT_COLUMNS " FROM " TIDE_TABLE(
+          "segment") " WHERE partition = ?1 AND last_since > ?2 AND last_since <= coalesce((SELECT min(last_since)"
+                     " FROM " TIDE_TABLE("segment") " WHERE partition = ?1 AND last_since >= ?3), 9223372036854775807)"
+                                                    " ORDER BY last_since DESC",
+      names.schema, names.dataset, names.schema, names.dataset);
+}
+
+void tide_catalog_segments_seek_upto(sqlite3_stmt *stmt, int64_t upto) {
+  sqlite3_bind_int64(stmt, 3, upto);
 }
 
 void tide_catalog_segments_seek(sqlite3_stmt *stmt, int64_t partition, int64_t since) {

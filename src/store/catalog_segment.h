@@ -39,6 +39,11 @@ void tide_catalog_segments_seek(sqlite3_stmt *stmt, int64_t partition, int64_t s
 bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_names names, struct tide_segment_row *ret_row,
                                 struct tide_err *err);
 
+/* The same from the highest downwards, of those that may have rows up to a since too: seek both. Of the first one all
+ * rows may lie above it. */
+sqlite3_stmt *tide_catalog_segments_down_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
+void tide_catalog_segments_seek_upto(sqlite3_stmt *stmt, int64_t upto);
+
 /* Takes away the segment, with its chunks. */
 void tide_catalog_segment_drop(sqlite3 *db, struct tide_names names, const struct tide_segment_row *row,
                                struct tide_err *err);

@@ -253,7 +253,7 @@ START_TEST(terms_come_back_as_they_were_put) {
   tide_buf_put_u8(&idx, 0, &err);
   ck_assert_str_eq((const char *)idx.data, "OSgC1mPeSl");
   ck_assert_int_eq(tide_plan_request((const char *)idx.data, values, 4, spec, &request, &err), 0);
-  ck_assert(request.ordered && !request.empty);
+  ck_assert(request.order == TIDE_SCAN_UPWARDS && !request.empty);
   ck_assert_int_eq(request.above, 10);
   ck_assert_int_eq(request.upto, 19);
   ck_assert_uint_eq(request.npreds, 1);
