@@ -105,7 +105,7 @@ START_TEST(counts_and_lag_stay) {
               "SELECT j ->> 'segments_in', j ->> 'segments_out', j ->> 'rows', j ->> 'dropped'"
               " FROM (SELECT tidemark_compact('logs') AS j)");
   ck_assert_str_eq(db_text(db, figures), before);
-  assert_text(db, "1|49|47|0|1|12", "SELECT first_since, last_since, rows, deleted, revision, level FROM logs_segment");
+  assert_text(db, "1|49|47|0|1|9", "SELECT first_since, last_since, rows, deleted, revision, level FROM logs_segment");
   end();
 }
 END_TEST
@@ -333,6 +333,24 @@ START_TEST(a_lowered_target_holds_for_what_is_rewritten) {
 }
 END_TEST
 
+/* Sealing goes by the option, compaction by 9 or the option when it is above. */
+START_TEST(levels_of_sealing_and_compaction) {
+  static const struct {
+    int option;
+    const char *expected;
+  } cases[] = {{3, "3 9"}, {9, "9 9"}, {15, "15 15"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    begin();
+    db_exec(db, "SELECT tidemark_set('logs', 'zstd_level', %d)", cases[i].option);
+    seal_many(1, 100);
+    const int64_t sealed = db_int(db, "SELECT level FROM logs_segment");
+    compact("runs");
+    assert_text(db, cases[i].expected, "SELECT %lld || ' ' || level FROM logs_segment", (long long)sealed);
+    end();
+  }
+}
+END_TEST
+
 START_TEST(memory_is_bounded_by_a_segment) {
   begin();
   for (int i = 0; i < 64; i++) /* of a megabyte */
@@ -514,6 +532,7 @@ int main(void) {
                                 max_bytes_bounds_a_call,
                                 a_run_that_does_not_fit_is_split,
                                 a_lowered_target_holds_for_what_is_rewritten,
+                                levels_of_sealing_and_compaction,
                                 memory_is_bounded_by_a_segment,
                                 locked_under_an_open_cursor,
                                 follows_the_transaction_it_is_in,
