@@ -1,7 +1,5 @@
 #include "base/buf.h"
 
-#include <string.h>
-
 #include "base/mem.h"
 #include "base/sqlite.h"
 
@@ -10,7 +8,7 @@ void tide_buf_clear(struct tide_buf *buf) {
   *buf = (struct tide_buf){0};
 }
 
-int tide_buf_reserve(struct tide_buf *buf, size_t more, struct tide_err *err) {
+int tide_buf_grow(struct tide_buf *buf, size_t more, struct tide_err *err) {
   if (tide_err_is_set(err))
     return err->rc;
   if (more <= buf->cap - buf->len)
@@ -23,13 +21,6 @@ int tide_buf_reserve(struct tide_buf *buf, size_t more, struct tide_err *err) {
   int rc = tide_grow(&block, &buf->cap, buf->len + more, 1, err);
   buf->data = block;
   return rc;
-}
-
-void tide_buf_put(struct tide_buf *buf, const void *bytes, size_t size, struct tide_err *err) {
-  if (size == 0 || tide_buf_reserve(buf, size, err) != 0)
-    return;
-  memcpy(buf->data + buf->len, bytes, size);
-  buf->len += size;
 }
 
 void tide_buf_put_string(struct tide_buf *buf, const char *text, struct tide_err *err) {

@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -19,9 +20,17 @@ static inline void tide_buf_reset(struct tide_buf *buf) {
 }
 
 /* Room for `more` bytes behind len. Returns 0, or the error's code. */
-int tide_buf_reserve(struct tide_buf *buf, size_t more, struct tide_err *err);
+int tide_buf_grow(struct tide_buf *buf, size_t more, struct tide_err *err);
+static inline int tide_buf_reserve(struct tide_buf *buf, size_t more, struct tide_err *err) {
+  return !tide_err_is_set(err) && more <= buf->cap - buf->len ? 0 : tide_buf_grow(buf, more, err);
+}
 
-void tide_buf_put(struct tide_buf *buf, const void *bytes, size_t size, struct tide_err *err);
+static inline void tide_buf_put(struct tide_buf *buf, const void *bytes, size_t size, struct tide_err *err) {
+  if (size == 0 || tide_buf_reserve(buf, size, err) != 0)
+    return;
+  memcpy(buf->data + buf->len, bytes, size);
+  buf->len += size;
+}
 void tide_buf_put_string(struct tide_buf *buf, const char *text, struct tide_err *err);
 void tide_buf_printf(struct tide_buf *buf, struct tide_err *err, const char *format, ...);
 void tide_buf_put_u8(struct tide_buf *buf, uint8_t value, struct tide_err *err);

@@ -62,7 +62,7 @@ static void put_value(struct tide_buf *out, enum tide_type type, bool iso, const
     tide_buf_put_u8(out, '"', err);
     break;
   default:
-    tide_buf_put_string(out, "null", err);
+    tide_buf_put(out, "null", 4, err);
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "codec/bitpack.h"
 #include "sink/text.h"
 
 /* ---- strings ---- */
@@ -12,15 +13,17 @@ enum {
   SLACK = 32     /* quotes, a sequence that crosses a slice's end, and a word stored before its length is known */
 };
 
-/* Whether none of eight bytes is a control character, a quote, a backslash or above 0x7f. */
-static inline bool eight_are_plain(uint64_t word) {
+/* How many of eight bytes, from the lowest on, are no control character, quote, backslash or above 0x7f. A difference
+ * borrows from the byte above it only where it has found one: the lowest that is found is one in truth. */
+static inline unsigned plain_bytes(uint64_t word) {
   const uint64_t ones = UINT64_C(0x0101010101010101);
-  uint64_t control = (word - ones * 0x20) & ~word;
+  const uint64_t control = (word - ones * 0x20) & ~word;
   uint64_t quote = word ^ (ones * '"');
   uint64_t backslash = word ^ (ones * '\\');
   quote = (quote - ones) & ~quote;
   backslash = (backslash - ones) & ~backslash;
-  return ((word | control | quote | backslash) & (ones * 0x80)) == 0;
+  const uint64_t found = (word | control | quote | backslash) & (ones * 0x80);
+  return found == 0 ? 8 : (unsigned)__builtin_ctzll(found) / 8;
 }
 
 static inline bool is_plain(unsigned char byte) {
@@ -31,13 +34,14 @@ static inline bool is_plain(unsigned char byte) {
 static inline const unsigned char *copy_plain(const unsigned char *at, const unsigned char *stop, unsigned char **to) {
   unsigned char *into = *to;
   while (stop - at >= 8) {
-    uint64_t word;
-    memcpy(&word, at, 8);
-    if (!eight_are_plain(word))
-      break;
-    memcpy(into, &word, 8);
-    at += 8;
-    into += 8;
+    const unsigned plain = plain_bytes(tide_load_u64(at));
+    memcpy(into, at, 8);
+    at += plain;
+    into += plain;
+    if (plain < 8) {
+      *to = into;
+      return at;
+    }
   }
   while (at < stop && is_plain(*at))
     *into++ = *at++;

@@ -134,6 +134,17 @@ static bool round_up(struct tide_parquet_bound *bound, bool text) {
   return false;
 }
 
+/* The first eight bytes as a number in their order, zeros behind the end: one that is below another's has the lesser
+ * bytes, and of equal ones nothing is known. */
+static uint64_t prefix_of(const unsigned char *bytes, size_t size) {
+  uint64_t prefix = 0;
+  if (size >= 8)
+    return __builtin_bswap64(tide_load_u64(bytes));
+  for (size_t i = 0; i < size; i++)
+    prefix |= (uint64_t)bytes[i] << (8 * (7 - i));
+  return prefix;
+}
+
 struct tide_parquet_bounds tide_parquet_bounds_of_bytes(const unsigned char *bytes, const int64_t *sizes, size_t n,
                                                         bool text) {
   struct tide_parquet_bounds bounds = {.any = n > 0};
@@ -144,14 +155,20 @@ struct tide_parquet_bounds tide_parquet_bounds_of_bytes(const unsigned char *byt
   const unsigned char *max = at;
   size_t min_size = (size_t)sizes[0];
   size_t max_size = min_size;
+  uint64_t min_prefix = prefix_of(min, min_size);
+  uint64_t max_prefix = min_prefix;
   for (size_t i = 0; i < n; at += sizes[i], i++) {
-    size_t size = (size_t)sizes[i];
-    if (compare_bytes(at, size, min, min_size) < 0) {
+    const size_t size = (size_t)sizes[i];
+    const uint64_t prefix = prefix_of(at, size);
+    if (prefix < min_prefix || (prefix == min_prefix && compare_bytes(at, size, min, min_size) < 0)) {
       min = at;
       min_size = size;
-    } else if (compare_bytes(at, size, max, max_size) > 0) {
+      min_prefix = prefix;
+    }
+    if (prefix > max_prefix || (prefix == max_prefix && compare_bytes(at, size, max, max_size) > 0)) {
       max = at;
       max_size = size;
+      max_prefix = prefix;
     }
   }
   bounds.min = lower_bound(min, min_size, text);

@@ -43,58 +43,57 @@ static uint64_t mix(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
+/* The last eight bytes, or all of fewer, some of them twice. */
+static uint64_t last_bytes(const unsigned char *bytes, size_t size) {
+  uint32_t low, high;
+  if (size >= 8)
+    return tide_load_u64(bytes + size - 8);
+  if (size < 4)
+    return size == 0 ? 0 : bytes[0] | (uint64_t)bytes[size / 2] << 8 | (uint64_t)bytes[size - 1] << 16;
+  memcpy(&low, bytes, 4);
+  memcpy(&high, bytes + size - 4, 4);
+  return low | (uint64_t)high << 32;
+}
+
 static uint64_t hash_bytes(const unsigned char *bytes, size_t size) {
   uint64_t hash = mix(MULTIPLIER, size);
-  size_t at = 0;
-  for (; size - at >= 8; at += 8)
+  for (size_t at = 0; size - at > 8; at += 8)
     hash = mix(hash, tide_load_u64(bytes + at));
-  unsigned char last[8] = {0};
-  if (size > at) {
-    memcpy(last, bytes + at, size - at);
-    hash = mix(hash, tide_load_u64(last));
-  }
-  return mix(hash, 0);
-}
-
-static const unsigned char *entry_bytes(const struct tide_parquet_dict *dict, size_t index) {
-  return dict->bytes.data + dict->ends[index] - (size_t)dict->numbers[index];
-}
-
-static uint64_t hash_entry(const struct tide_parquet_dict *dict, size_t index) {
-  return dict->ends != NULL ? hash_bytes(entry_bytes(dict, index), (size_t)dict->numbers[index])
-                            : mix(MULTIPLIER, (uint64_t)dict->numbers[index]);
+  return mix(mix(hash, last_bytes(bytes, size)), 0);
 }
 
 static bool equals(const struct tide_parquet_dict *dict, size_t index, int64_t number, const unsigned char *bytes) {
   return dict->numbers[index] == number &&
-         (bytes == NULL || number == 0 || memcmp(entry_bytes(dict, index), bytes, (size_t)number) == 0);
+         (bytes == NULL || number == 0 ||
+          memcmp(dict->bytes.data + dict->ends[index] - (size_t)number, bytes, (size_t)number) == 0);
 }
 
 /* The slot of a value: its own, or the free one where it belongs; NULL after too many others. */
-static uint32_t *find(const struct tide_parquet_dict *dict, uint64_t hash, int64_t number, const unsigned char *bytes) {
+static struct tide_parquet_dict_slot *find(const struct tide_parquet_dict *dict, uint64_t hash, int64_t number,
+                                           const unsigned char *bytes) {
   for (size_t probe = 0; probe < PROBES_MAX; probe++) {
-    uint32_t *slot = &dict->slots[(hash + probe) & (dict->nslots - 1)];
-    if (*slot == 0 || equals(dict, *slot - 1, number, bytes))
+    struct tide_parquet_dict_slot *slot = &dict->slots[(hash + probe) & (dict->nslots - 1)];
+    if (slot->entry == 0 || (slot->hash == (uint32_t)hash && equals(dict, slot->entry - 1, number, bytes)))
       return slot;
   }
   return NULL;
 }
-
 static bool rehash(struct tide_parquet_dict *dict, struct tide_err *err) {
-  struct tide_parquet_dict grown = *dict;
-  grown.nslots = dict->nslots == 0 ? SLOTS_MIN : dict->nslots * 2;
-  grown.slots = tide_alloc_zero(grown.nslots, sizeof *grown.slots, err);
-  if (grown.slots == NULL)
+  const size_t nslots = dict->nslots == 0 ? SLOTS_MIN : dict->nslots * 2;
+  struct tide_parquet_dict_slot *slots = tide_alloc_zero(nslots, sizeof *slots, err);
+  if (slots == NULL)
     return false;
-  tide_free(dict->slots);
-  dict->slots = grown.slots;
-  dict->nslots = grown.nslots;
-  for (size_t i = 0; i < dict->count; i++) {
-    size_t at = hash_entry(dict, i);
-    while (dict->slots[at & (dict->nslots - 1)] != 0)
+  for (size_t i = 0; i < dict->nslots; i++) {
+    size_t at = dict->slots[i].hash;
+    if (dict->slots[i].entry == 0)
+      continue;
+    while (slots[at & (nslots - 1)].entry != 0)
       at++;
-    dict->slots[at & (dict->nslots - 1)] = (uint32_t)i + 1;
+    slots[at & (nslots - 1)] = dict->slots[i];
   }
+  tide_free(dict->slots);
+  dict->slots = slots;
+  dict->nslots = nslots;
   return true;
 }
 
@@ -115,9 +114,9 @@ static int64_t add(struct tide_parquet_dict *dict, uint64_t hash, int64_t number
                    size_t size, struct tide_err *err) {
   if (dict->count * 2 >= dict->nslots && !rehash(dict, err))
     return -1;
-  uint32_t *slot = find(dict, hash, number, bytes);
-  if (slot != NULL && *slot != 0)
-    return *slot - 1;
+  struct tide_parquet_dict_slot *slot = find(dict, hash, number, bytes);
+  if (slot != NULL && slot->entry != 0)
+    return slot->entry - 1;
   if (slot == NULL || dict->count == TIDE_PARQUET_DICT_ENTRIES || size > TIDE_PARQUET_DICT_BYTES - dict->size)
     return -1;
   grow_numbers(dict, err);
@@ -132,8 +131,8 @@ static int64_t add(struct tide_parquet_dict *dict, uint64_t hash, int64_t number
   if (bytes != NULL)
     dict->ends[dict->count] = dict->bytes.len;
   dict->size += size;
-  *slot = (uint32_t)++dict->count;
-  return *slot - 1;
+  *slot = (struct tide_parquet_dict_slot){.hash = (uint32_t)hash, .entry = (uint32_t)++dict->count};
+  return slot->entry - 1;
 }
 
 int64_t tide_parquet_dict_number(struct tide_parquet_dict *dict, int64_t number, size_t width, struct tide_err *err) {

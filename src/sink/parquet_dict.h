@@ -11,6 +11,11 @@
 
 enum { TIDE_PARQUET_DICT_ENTRIES = 1 << 17, TIDE_PARQUET_DICT_BYTES = 4 << 20 };
 
+struct tide_parquet_dict_slot {
+  uint32_t hash;  /* of the entry, its low half */
+  uint32_t entry; /* 1 + its index, 0: free */
+};
+
 struct tide_parquet_dict {
   size_t count;
   size_t size;           /* of the entries as PLAIN has them */
@@ -19,7 +24,7 @@ struct tide_parquet_dict {
   struct tide_buf bytes; /* the byte strings as PLAIN has them */
   size_t cap;            /* entries there is room for */
   size_t ends_cap;
-  uint32_t *slots; /* an open hash table: 1 + the entry's index, 0 for none; a power of two, at most half full */
+  struct tide_parquet_dict_slot *slots; /* an open hash table; a power of two, at most half full */
   size_t nslots;
 };
 
@@ -31,7 +36,8 @@ void tide_parquet_dict_truncate(struct tide_parquet_dict *dict, size_t count, si
 
 /* What it takes in memory by its entries alone, so that the same values give the same number. */
 static inline size_t tide_parquet_dict_weight(const struct tide_parquet_dict *dict) {
-  return dict->bytes.len + dict->count * (sizeof *dict->numbers + sizeof *dict->ends + 4 * sizeof *dict->slots);
+  enum { ENTRY = 32 }; /* of an entry's number, end and slots: not more than there are, and never another number */
+  return dict->bytes.len + dict->count * ENTRY;
 }
 
 /* The index of a value, which becomes an entry if it is none; -1 when the dictionary is full or err is set. A

@@ -41,10 +41,16 @@ static void put_byte_strings(const struct tide_parquet_values *values, struct ti
   const unsigned char *at = values->bytes;
   if (tide_buf_reserve(out, values->n * LENGTH_SIZE + values->nbytes, err) != 0)
     return;
-  for (size_t i = 0; i < values->n; at += values->numbers[i], i++) {
-    tide_buf_put_u32(out, (uint32_t)values->numbers[i], err);
-    tide_buf_put(out, at, (size_t)values->numbers[i], err);
+  unsigned char *to = out->data + out->len;
+  for (size_t i = 0; i < values->n; i++) {
+    const size_t size = (size_t)values->numbers[i];
+    for (unsigned byte = 0; byte < LENGTH_SIZE; byte++)
+      *to++ = (unsigned char)(size >> (8 * byte));
+    memcpy(to, at, size);
+    to += size;
+    at += size;
   }
+  out->len = (size_t)(to - out->data);
 }
 
 static void put_booleans(const struct tide_parquet_values *values, struct tide_buf *out, struct tide_err *err) {

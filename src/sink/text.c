@@ -7,18 +7,31 @@
 
 #include "base/sqlite.h"
 
+static size_t count_digits(uint64_t value) {
+  size_t digits = 1;
+  for (; value >= 10000; value /= 10000)
+    digits += 4;
+  return digits + (value >= 10) + (value >= 100) + (value >= 1000);
+}
+
 size_t tide_text_int(int64_t value, char ret_text[TIDE_TEXT_INT_SIZE]) {
-  char digits[TIDE_TEXT_INT_SIZE];
-  size_t at = sizeof digits;
+  static const char pairs[] =
+      "00010203040506070809101112131415161718192021222324252627282930313233343536373839404142434445"
+      "46474849505152535455565758596061626364656667686970717273747576777879808182838485868788899091"
+      "9293949596979899";
+  const size_t sign = value < 0;
   uint64_t left = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
-  do {
-    digits[--at] = (char)('0' + left % 10);
-    left /= 10;
-  } while (left > 0);
-  if (value < 0)
-    digits[--at] = '-';
-  memcpy(ret_text, digits + at, sizeof digits - at);
-  return sizeof digits - at;
+  const size_t size = sign + count_digits(left);
+  char *at = ret_text + size;
+  for (; left >= 100; left /= 100)
+    memcpy(at -= 2, pairs + left % 100 * 2, 2);
+  if (left >= 10)
+    memcpy(at - 2, pairs + left * 2, 2);
+  else
+    at[-1] = (char)('0' + left);
+  if (sign > 0)
+    ret_text[0] = '-';
+  return size;
 }
 
 /* A double that is n / 10^places with |n| below 10^15 is written from n. The quotient of two exact doubles is correctly
@@ -166,6 +179,8 @@ static const unsigned char *skip_well_formed(const unsigned char *at, const unsi
         break;
       at += sizeof word;
     }
+    while (at < end && *at < 0x80)
+      at++;
     if (at == end)
       break;
     int size = tide_text_sequence(at, end);
