@@ -3,9 +3,9 @@ import math
 
 import table
 
-WIDTH, LEFT, RIGHT, TOP, STEP = 860, 250, 150, 64, 22
+WIDTH, LEFT, RIGHT, TOP, STEP = 900, 300, 150, 64, 22
 INK, FAINT, GROUND, BETTER, WORSE, OTHER = "#24292f", "#8c959f", "#ffffff", "#1a7f64", "#c4532d", "#9aa7b4"
-DECADES = 3  # of the scale, half a decade of them below "the same"
+WORST, BEST = math.log10(1 / 20), math.log10(300)  # the ends of the scale
 
 
 def text(x, y, words, anchor="start", colour=INK, size=13, weight="normal"):
@@ -20,7 +20,7 @@ def box(x, y, width, height, colour):
 
 def place(factor):
     """The x of so many times better, on a logarithmic scale; what is off it stands at its end."""
-    at = (math.log10(factor) + 0.5) / DECADES
+    at = (math.log10(factor) - WORST) / (BEST - WORST)
     return LEFT + min(max(at, 0), 1) * (WIDTH - LEFT - RIGHT)
 
 
@@ -33,15 +33,16 @@ def comparison(figures, rows, top):
     lines = [(line, table.ratio_of(line, figures, rows)) for line in table.LINES if line.peer]
     lines = [(line, table.advantage(line, ratio)) for line, ratio in lines if ratio is not None]
     bottom = top + STEP * len(lines)
-    for factor in (1 / 3, 1, 3, 10, 30, 100):
+    for factor, words in ((0.1, "1/10"), (1 / 3, "1/3"), (1, "the same"), (3, "3 times"), (10, "10 times"),
+                          (30, "30 times"), (100, "100 times")):
         x = place(factor)
         parts.append(f'<line x1="{x:.1f}" y1="{top - 8}" x2="{x:.1f}" y2="{bottom - 4}" stroke="{FAINT}"'
                      f' stroke-width="{1.5 if factor == 1 else 0.4}"/>')
-        parts.append(text(x, top - 14, "the same" if factor == 1 else times(factor), "middle", FAINT, 11))
+        parts.append(text(x, top - 14, words, "middle", FAINT, 11))
     for i, (line, factor) in enumerate(lines):
         y = top + STEP * i
         x = place(factor)
-        parts.append(text(LEFT - 40, y + 11, line.what, "end"))
+        parts.append(text(LEFT - 24, y + 11, line.what, "end"))
         parts.append(box(min(x, place(1)), y, abs(x - place(1)), 14, BETTER if factor >= 1 else WORSE))
         parts.append(text(max(x, place(1)) + 6, y + 11, f"{times(factor)}{'' if line.peer == 'table' else f' ({line.peer})'}",
                           size=11))
@@ -56,7 +57,7 @@ def sizes(figures, rows, top):
     for i, (name, size) in enumerate(sorted(found.items(), key=lambda item: -item[1])):
         y = top + 14 + STEP * i
         width = size / widest * (WIDTH - LEFT - RIGHT)
-        parts.append(text(LEFT - 40, y + 11, name, "end"))
+        parts.append(text(LEFT - 24, y + 11, name, "end"))
         parts.append(box(LEFT, y, width, 14, BETTER if name.startswith("Tidemark") else OTHER))
         parts.append(text(LEFT + width + 6, y + 11, table.number(size), size=11))
     return parts, top + 14 + STEP * len(found)
