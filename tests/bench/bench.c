@@ -1,8 +1,8 @@
 /* Measures Tidemark beside an ordinary SQLite table on the same rows, in turns, and prints lines of JSON (report.h):
  *   bench --module MODULE --sample SAMPLE --folder FOLDER [--rows N] [--rounds N] [--seed N] [--only NAME,...]
  *         [--keep]
- * The folder is where the files go, and is what the cost of a sync depends on; they are left there, and with --keep the
- * tables that are measured are those that an earlier run of as many rows left. run.py runs it beside the other peers. */
+ * The folder is where the files go, and is what the cost of a sync depends on; they are left there, and with --keep
+ * the tables that are measured are those that an earlier run of as many rows left. run.py runs it beside others. */
 #include <getopt.h>
 #include <string.h>
 

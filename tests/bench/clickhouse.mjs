@@ -1,5 +1,5 @@
-// ClickHouse in this process on the benchmark's rows:  clickhouse.mjs FOLDER NDJSON; prints rows, and the bytes of all columns
-// in a MergeTree with zstd 3 that is ordered by (source, ts) and merged into one part.
+// ClickHouse in this process on the benchmark's rows:  clickhouse.mjs FOLDER NDJSON; prints rows, and the bytes of all
+// columns in a MergeTree with zstd 3 that is ordered by (source, ts) and merged into one part.
 import { createRequire } from 'node:module';
 
 const { Session } = createRequire(import.meta.url)('chdb');

@@ -1,4 +1,4 @@
-/* Programs of the benchmark end with a sentence when something is not as it should be: there is nothing to go on with. */
+/* Programs of the benchmark end with a sentence when something is not as it should be. */
 #ifndef TIDE_BENCH_DIE_H
 #define TIDE_BENCH_DIE_H
 

@@ -1,5 +1,5 @@
-// DuckDB on the benchmark's rows:  duckdb.mjs TASK FOLDER [ARGUMENT]; prints one JSON object. One thread; the process's time
-// on the processor is that of the task alone. TASK is
+// DuckDB on the benchmark's rows:  duckdb.mjs TASK FOLDER [ARGUMENT]; prints one JSON object. One thread; the time on
+// the processor is that of the task alone. TASK is
 //   load NDJSON       the rows into FOLDER/logs.duckdb: its size
 //   parquet NAME      COPY of all rows into FOLDER/NAME/source=*/, zstd 3, then fsync of each file and folder, as
 //                     Tidemark's files are synced: seconds and bytes
@@ -17,8 +17,8 @@ const COLUMNS = `{source: 'VARCHAR', ts: 'BIGINT', level: 'VARCHAR', component: 
   bytes: 'BIGINT', duration: 'DOUBLE', body: 'VARCHAR', attrs: 'JSON'}`;
 const linesOf = (pattern) =>
   `read_json('${pattern}', format = 'newline_delimited', hive_partitioning = false, columns = ${COLUMNS})`;
-const SUMS = `count(*)::VARCHAR || ' rows, ' || sum(bytes) || ', ' || sum(hash(source, ts, level, component, status, bytes,
-  duration, body, attrs::VARCHAR)::HUGEINT)`;
+const SUMS = `count(*)::VARCHAR || ' rows, ' || sum(bytes) || ', ' || sum(hash(source, ts, level, component, status,
+  bytes, duration, body, attrs::VARCHAR)::HUGEINT)`;
 
 const instance = await DuckDBInstance.create(task === 'sums_of' ? ':memory:' : path.join(folder, 'logs.duckdb'));
 const connection = await instance.connect();
@@ -26,9 +26,11 @@ const run = async (sql) => (await connection.runAndReadAll(sql)).getRowsJson();
 await run('SET threads = 1');
 await run('SET preserve_insertion_order = true');
 
-const filesIn = (place) =>
-  fs.statSync(place).isDirectory() ? [...fs.readdirSync(place).flatMap((name) => filesIn(path.join(place, name))), place]
-    : [place];
+// A folder comes after what is in it.
+function filesIn(place) {
+  const inside = fs.statSync(place).isDirectory() ? fs.readdirSync(place) : [];
+  return [...inside.flatMap((name) => filesIn(path.join(place, name))), place];
+}
 
 function sync(place) {
   for (const name of filesIn(place)) {
@@ -64,7 +66,8 @@ const ZSTD = 'FORMAT parquet, COMPRESSION zstd, COMPRESSION_LEVEL 3';
 const tasks = {
   async load() {
     await run('DROP TABLE IF EXISTS logs');
-    await run(`CREATE TABLE logs AS SELECT * REPLACE (make_timestamp_ms(ts)::TIMESTAMP_MS AS ts) FROM ${linesOf(argument)}`);
+    await run(`CREATE TABLE logs AS SELECT * REPLACE (make_timestamp_ms(ts)::TIMESTAMP_MS AS ts)
+      FROM ${linesOf(argument)}`);
     await run('CHECKPOINT');
     const [[rows]] = await run('SELECT count(*)::INTEGER FROM logs');
     return { rows, bytes: fs.statSync(path.join(folder, 'logs.duckdb')).size };

@@ -44,8 +44,8 @@ def comparison(figures, rows, top):
         x = place(factor)
         parts.append(text(LEFT - 24, y + 11, line.what, "end"))
         parts.append(box(min(x, place(1)), y, abs(x - place(1)), 14, BETTER if factor >= 1 else WORSE))
-        parts.append(text(max(x, place(1)) + 6, y + 11, f"{times(factor)}{'' if line.peer == 'table' else f' ({line.peer})'}",
-                          size=11))
+        peer = "" if line.peer == "table" else f" ({line.peer})"
+        parts.append(text(max(x, place(1)) + 6, y + 11, times(factor) + peer, size=11))
     return parts, bottom
 
 

@@ -31,14 +31,14 @@ from npm import read_packages, unpack_all  # noqa: E402
 
 SAMPLE = ROOT / "tests/data/logs.ndjson.zst"
 WRITES = ["insert_big", "insert_1000", "commit_full", "commit_normal", "size_flushed"]
-REST = ["scan", "sum", "count", "filter", "filter_scattered", "time_range", "last_sealed", "idle_read", "prune", "memory",
-        "last_tail", "tick", "size_compacted"]
+REST = ["scan", "sum", "count", "filter", "filter_scattered", "time_range", "last_sealed", "idle_read", "prune",
+        "memory", "last_tail", "tick", "size_compacted"]
 FEW = 2000000  # up to so many rows each round is run; above, a third of them
 BEGIN, END = "<!-- figures: written by tests/bench/run.py --write -->", "<!-- end of figures -->"
 
 
 class Bench:
-    """A run with one number of rows. figures[name][side] has median, cpu, rows and unit; figures[name] has the ratios."""
+    """A run with one number of rows. figures[name][side] has median, cpu, rows and unit, figures[name] the ratios."""
 
     def __init__(self, build, folder, options, rows):
         self.build = build
@@ -113,9 +113,11 @@ class Bench:
             "tidemark": side_of([line["median"] for line in own], [line["cpu"] for line in own], self.rows),
             "duckdb": side_of([each["seconds"] for each in peer], [each["cpu"] for each in peer], self.rows),
             table.WALL: statistics.median(ratios), table.CPU: statistics.median(by_cpu)}
-        self.figures[f"duckdb_{form}_bytes"] = {"duckdb": {"median": peer[0]["bytes"] / self.rows, "unit": "bytes a row"}}
+        size = {"median": peer[0]["bytes"] / self.rows, "unit": "bytes a row"}
+        self.figures[f"duckdb_{form}_bytes"] = {"duckdb": size}
         wanted = self.duckdb("sums")["sums"]
-        for pattern in (f"{name}/logs/*/*.{form}", f"duckdb.{form}/*/*.parquet" if form == "parquet" else "duckdb.ndjson"):
+        copied = "duckdb.parquet/*/*.parquet" if form == "parquet" else "duckdb.ndjson"
+        for pattern in (f"{name}/logs/*/*.{form}", copied):
             found = self.duckdb("sums_of", self.folder / pattern)["sums"]
             if found != wanted:
                 sys.exit(f"{pattern} holds {found}, DuckDB's table {wanted}")
@@ -189,7 +191,8 @@ def write_readme(figures, rows):
     results = HERE / "results"
     results.mkdir(exist_ok=True)
     (results / "picture.svg").write_text(picture.svg(figures, rows))
-    (results / "growth.md").write_text("# What each costs as the log grows\n\nBy time on the processor.\n\n" + table.growth(figures))
+    title = "# What each costs as the log grows\n\nBy time on the processor.\n\n"
+    (results / "growth.md").write_text(title + table.growth(figures))
     readme = ROOT / "README.md"
     before, _, rest = readme.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -200,7 +203,8 @@ def read_arguments():
     parser = argparse.ArgumentParser(usage=__doc__, add_help=True)
     names = lambda words: [word for word in words.split(",") if word]  # noqa: E731
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--rows", type=lambda words: sorted(int(float(word)) for word in names(words)), default=[1000000])
+    numbers = lambda words: sorted(int(float(word)) for word in names(words))  # noqa: E731
+    parser.add_argument("--rows", type=numbers, default=[1000000])
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", type=names, default=[])
     parser.add_argument("--peers", type=names, default=["duckdb"])

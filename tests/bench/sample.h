@@ -1,6 +1,6 @@
-/* The sample records of tests/data as what the generator stretches: texts, and the places in them that change from row to
- * row. A place is a run of digits or a word of hexadecimal digits. The versions of HTTP and Mozilla, the network part of
- * the clients' addresses and the digits of escapes stay as they are. */
+/* The sample records of tests/data as what the generator stretches: texts, and the places in them that change from row
+ * to row. A place is a run of digits or a word of hexadecimal digits. The versions of HTTP and Mozilla, the network
+ * part of the clients' addresses and the digits of escapes stay as they are. */
 #ifndef TIDE_BENCH_SAMPLE_H
 #define TIDE_BENCH_SAMPLE_H
 

@@ -1,5 +1,5 @@
-"""The benchmark, so short that it measures nothing: all of it runs, and what it compares is the same everywhere. Times are
-not looked at.  short.py BENCH GENERATE MODULE"""
+"""The benchmark, so short that it measures nothing: all of it runs, and what it compares is the same everywhere. Times
+are not looked at.  short.py BENCH GENERATE MODULE"""
 import json
 import os
 import pathlib

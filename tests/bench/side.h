@@ -1,7 +1,7 @@
-/* One side of the comparison: a database in a file of its own that holds the rows in a table `logs`, which is a dataset of
- * Tidemark or what a user would make without it: CREATE TABLE logs(since INTEGER PRIMARY KEY, ...) and an index on
- * (source, since). Both have SQLite's default page and cache size, write-ahead logging, and the same synchronous setting.
- * All that goes wrong ends the program. */
+/* One side of the comparison: a database in a file of its own that holds the rows in a table `logs`, which is a dataset
+ * of Tidemark or what a user would make without it: CREATE TABLE logs(since INTEGER PRIMARY KEY, ...) and an index on
+ * (source, since). Both have SQLite's default page and cache size, write-ahead logging, and the same synchronous
+ * setting. All that goes wrong ends the program. */
 #ifndef TIDE_BENCH_SIDE_H
 #define TIDE_BENCH_SIDE_H
 

@@ -122,7 +122,7 @@ def cell(value):
 
 def markdown(figures, rows):
     """The table at that number of rows."""
-    text = ["| what | Tidemark | peer | | ratio | by processor | bar | aim | |", "|---|---|---|---|---|---|---|---|---|"]
+    text = ["| what | Tidemark | peer | | ratio | by processor | bar | aim | |", "|---" * 9 + "|"]
     for line in LINES:
         ratio = ratio_of(line, figures, rows)
         if ratio is None:
