@@ -33,7 +33,7 @@ static bool has_tail(struct tide_dataset *ds, struct tide_err *err) {
   if (!tide_err_is_set(err))
     tide_dataset_refresh(ds, err);
   sqlite3_finalize(snapshot);
-  return ds->txn.nruns > 0 || ds->tail.count > 0;
+  return ds->txn.runs.filled > 0 || ds->tail.count > 0;
 }
 
 void tide_function_flush(sqlite3_context *context, int argc, sqlite3_value **argv) {

@@ -99,6 +99,28 @@ int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, con
   return err->rc;
 }
 
+bool tide_glue_is_of_type(sqlite3_value *value, const struct tide_column *column, struct tide_val *ret_value) {
+  const uint8_t wanted = tide_spec_stored_type(column->type);
+  switch (sqlite3_value_type(value)) {
+  case SQLITE_INTEGER:
+    *ret_value = tide_val_int(sqlite3_value_int64(value));
+    return wanted == TIDE_VAL_INT && column->type != TIDE_TYPE_BOOLEAN;
+  case SQLITE_FLOAT:
+    *ret_value = tide_val_real(sqlite3_value_double(value));
+    return wanted == TIDE_VAL_REAL;
+  case SQLITE_TEXT:
+    if (wanted != TIDE_VAL_TEXT)
+      return false;
+    *ret_value = tide_val_text(sqlite3_value_blob(value), (size_t)sqlite3_value_bytes(value));
+    return ret_value->p != NULL || ret_value->n == 0;
+  case SQLITE_NULL:
+    *ret_value = tide_val_null();
+    return !column->not_null;
+  default:
+    return false;
+  }
+}
+
 /* ---- results ---- */
 
 struct tide_val tide_glue_option(const struct tide_dataset *ds, const struct tide_option_facts *facts) {
@@ -152,6 +174,8 @@ static bool obeys_conflict_clause(int rc) {
 }
 
 int tide_glue_insert_error(sqlite3 *db, sqlite3_vtab *vtab, const struct tide_err *err) {
+  if (!tide_err_is_set(err))
+    return SQLITE_OK;
   const int conflict = sqlite3_vtab_on_conflict(db);
   struct tide_err given = *err;
   if (conflict != SQLITE_ABORT && conflict != SQLITE_REPLACE && !obeys_conflict_clause(err->rc))

@@ -5,6 +5,8 @@
 #include "engine/erase.h"
 #include "glue.h"
 
+enum { INSERT_VALUES = 32 }; /* a row of more columns than that takes memory of its own */
+
 static struct tide_vtab_rows *vtab_of(sqlite3_vtab *vtab) {
   return (struct tide_vtab_rows *)vtab;
 }
@@ -105,6 +107,8 @@ static void row_value(const struct tide_vtab_rows *vtab, size_t column, sqlite3_
     *ret_value = *fixed;
     return;
   }
+  if (fixed == NULL && !vtab->utf16 && tide_glue_is_of_type(given, facts, ret_value))
+    return;
   if (tide_glue_coerce(given, facts, vtab->name, ret_value, err) != 0 || fixed == NULL ||
       tide_val_compare(ret_value, fixed) == 0)
     return;
@@ -120,12 +124,14 @@ static void insert_row(struct tide_vtab_rows *vtab, sqlite3_value **argv, sqlite
   const struct tide_spec *spec = vtab->spec;
   int64_t since = 0;
   refuse_hidden(vtab, argv, err);
-  struct tide_val *values = tide_alloc_zero(spec->ncolumns, sizeof *values, err);
+  struct tide_val few[INSERT_VALUES];
+  struct tide_val *values = spec->ncolumns > INSERT_VALUES ? tide_alloc_zero(spec->ncolumns, sizeof *values, err) : few;
   for (size_t i = 0; i < spec->ncolumns && !tide_err_is_set(err); i++)
     row_value(vtab, i, argv[2 + i], &values[i], err);
   if (!tide_err_is_set(err) && tide_txn_append(vtab->ds, values, &since, err) == 0)
     *ret_rowid = since;
-  tide_free(values);
+  if (values != few)
+    tide_free(values);
 }
 
 int tide_vtab_rows_update(sqlite3_vtab *base, int argc, sqlite3_value **argv, sqlite3_int64 *ret_rowid) {

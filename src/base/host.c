@@ -6,12 +6,16 @@
 #include <string.h>
 #include <unistd.h>
 
-int64_t tide_host_now_ms(sqlite3 *db, const char *schema) {
-  /* xCurrentTimeInt64 counts milliseconds of the Julian day number; 1970-01-01 00:00 UTC is day 2440587.5. */
-  static const int64_t epoch_ms = INT64_C(210866760000000);
+sqlite3_vfs *tide_host_vfs(sqlite3 *db, const char *schema) {
   sqlite3_vfs *vfs = NULL;
   if (db == NULL || sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs) != SQLITE_OK || vfs == NULL)
     vfs = sqlite3_vfs_find(NULL);
+  return vfs;
+}
+
+int64_t tide_host_vfs_now_ms(sqlite3_vfs *vfs) {
+  /* xCurrentTimeInt64 counts milliseconds of the Julian day number; 1970-01-01 00:00 UTC is day 2440587.5. */
+  static const int64_t epoch_ms = INT64_C(210866760000000);
   if (vfs == NULL)
     return 0;
   if (vfs->iVersion >= 2 && vfs->xCurrentTimeInt64 != NULL) {
@@ -22,6 +26,10 @@ int64_t tide_host_now_ms(sqlite3 *db, const char *schema) {
   double days = 0;
   vfs->xCurrentTime(vfs, &days);
   return (int64_t)(days * 86400000.0) - epoch_ms;
+}
+
+int64_t tide_host_now_ms(sqlite3 *db, const char *schema) {
+  return tide_host_vfs_now_ms(tide_host_vfs(db, schema));
 }
 
 void tide_host_random_id(char ret_id[TIDE_HOST_ID_SIZE]) {

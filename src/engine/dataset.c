@@ -267,6 +267,7 @@ static void reload_spec(struct tide_dataset *ds, struct tide_err *err) {
 static void reload(struct tide_dataset *ds, struct tide_err *err) {
   struct tide_config config;
   struct tide_names names = tide_dataset_names(ds);
+  tide_runs_forget(&ds->txn.runs);
   tide_catalog_config(ds->conn->db, names, &config, err);
   if (tide_err_is_set(err))
     return;
@@ -327,6 +328,7 @@ void tide_dataset_forget(struct tide_dataset *ds) {
   ds->version_known = false;
   ds->in_txn = false;
   tide_tail_index_reset(&ds->tail);
+  tide_runs_forget(&ds->txn.runs);
   ds->epoch++;
 }
 

@@ -2,7 +2,7 @@
  * written. There is one handle for a dataset of a connection, shared by all virtual-table instances, cursors and
  * functions (SQLite keeps two instances of a table at times), so that rows in memory are never doubled.
  *
- * What is cached (the tail's index, the counters) is right for one state of the file: `version` is the file's data
+ * What is cached (the tail's index, the counters, the partitions that have runs) is right for one state of the file: `version` is the file's data
  * version when it was read outside a write transaction of our own; inside one, `in_txn` says that it holds this
  * transaction's own writes as well. tide_dataset_refresh makes it right again at the start of whatever reads it. */
 #ifndef TIDE_ENGINE_DATASET_H

@@ -171,7 +171,7 @@ static void add(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
 
 void tide_erase_row(struct tide_dataset *ds, int64_t since, struct tide_err *err) {
   struct tide_erase *erase = &ds->txn.erase;
-  if (ds->txn.nruns > 0)
+  if (ds->txn.runs.filled > 0)
     tide_txn_flush(ds, err);
   erase->hinting = false;
   if (since < 1 || tide_err_is_set(err))

@@ -124,7 +124,7 @@ static void add_up(const struct tide_sealer *sealer, struct tide_seal_result *re
   result->stored_bytes += sealer->packer.stored_bytes;
 }
 
-void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, struct tide_tail_run *run,
+void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, const struct tide_tail_run *run,
                            struct tide_seal_result *result, struct tide_err *err) {
   if (tide_err_is_set(err))
     return;
@@ -143,8 +143,6 @@ void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, struct
   settle(sealer, err);
   if (tide_err_is_set(err))
     return;
-  if (run != NULL)
-    tide_tail_run_reset(run);
   if (result != NULL)
     add_up(sealer, result);
 }
@@ -192,7 +190,7 @@ void tide_sealer_close(struct tide_sealer *sealer, struct tide_err *err) {
   clear_sealer(sealer);
 }
 
-void tide_seal_partition(struct tide_dataset *ds, int64_t partition, struct tide_tail_run *run, struct tide_err *err) {
+void tide_seal_partition(struct tide_dataset *ds, int64_t partition, const struct tide_tail_run *run, struct tide_err *err) {
   struct tide_sealer *sealer = tide_sealer_open(ds, err);
   tide_sealer_partition(sealer, partition, run, NULL, err);
   tide_sealer_close(sealer, err);

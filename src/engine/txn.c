@@ -1,104 +1,34 @@
 #include "engine/txn.h"
 
-#include <stdlib.h>
-#include <string.h>
-#include <xxhash.h>
-
+#include "base/host.h"
 #include "base/mem.h"
 #include "engine/dataset.h"
 #include "engine/once.h"
 #include "engine/seal.h"
 #include "model/partition.h"
 
-enum { BUCKETS_MIN = 16 };
+/* ---- partitions ---- */
 
-/* ---- runs in memory ---- */
-
-static void free_runs(struct tide_txn *txn) {
-  while (txn->runs != NULL) {
-    struct tide_txn_run *run = txn->runs;
-    txn->runs = run->next_of_all;
-    tide_buf_clear(&run->run.bytes);
-    tide_free(run->text);
-    tide_free(run);
-  }
-  if (txn->nbuckets > 0)
-    memset(txn->buckets, 0, txn->nbuckets * sizeof(struct tide_txn_run *));
-  txn->nruns = 0;
-  txn->bytes = 0;
-  txn->last = NULL;
-}
-
-static bool run_is(const struct tide_txn_run *run, const struct tide_buf *key) {
-  return run->text_size == key->len && (key->len == 0 || memcmp(run->text, key->data, key->len) == 0);
-}
-
-static void enter(struct tide_txn *txn, struct tide_txn_run *run) {
-  struct tide_txn_run **bucket = &txn->buckets[run->hash & (txn->nbuckets - 1)];
-  run->next = *bucket;
-  *bucket = run;
-}
-
-/* Makes room for one run more. */
-static int grow_buckets(struct tide_txn *txn, struct tide_err *err) {
-  if (txn->nruns < txn->nbuckets)
-    return 0;
-  const size_t nbuckets = txn->nbuckets > 0 ? txn->nbuckets * 2 : BUCKETS_MIN;
-  struct tide_txn_run **buckets = tide_alloc_zero(nbuckets, sizeof(struct tide_txn_run *), err);
-  if (buckets == NULL)
-    return err->rc;
-  tide_free(txn->buckets);
-  txn->buckets = buckets;
-  txn->nbuckets = nbuckets;
-  for (struct tide_txn_run *run = txn->runs; run != NULL; run = run->next_of_all)
-    enter(txn, run);
-  return 0;
-}
-
-static struct tide_txn_run *add_run(struct tide_dataset *ds, uint64_t hash, struct tide_err *err) {
-  const struct tide_buf *key = &ds->txn.key;
-  if (grow_buckets(&ds->txn, err) != 0)
-    return NULL;
-  struct tide_txn_run *run = tide_alloc_zero(1, sizeof *run, err);
-  if (run == NULL)
-    return NULL;
-  run->text = tide_copy_text((const char *)key->data, key->len, err);
-  run->text_size = key->len;
-  const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
-  if (run->text != NULL)
-    run->run.partition =
-        tide_catalog_partition_add(ds->conn->db, tide_dataset_names(ds), run->text, run->text_size, err);
-  sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
-  if (tide_err_is_set(err)) {
-    tide_free(run->text);
-    tide_free(run);
-    return NULL;
-  }
-  run->hash = hash;
-  enter(&ds->txn, run);
-  run->next_of_all = ds->txn.runs;
-  ds->txn.runs = run;
-  ds->txn.nruns++;
-  return run;
-}
-
-/* The run of the partition that the row belongs to, made when it is the first of the transaction. */
-static struct tide_txn_run *find_run(struct tide_dataset *ds, const struct tide_val *values, struct tide_err *err) {
-  struct tide_txn *txn = &ds->txn;
+/* Makes the run of the partition that the row belongs to, and the partition when there is none. */
+static struct tide_run *add_run(struct tide_dataset *ds, const struct tide_val *values, struct tide_err *err) {
+  struct tide_buf text = {0};
   struct tide_val parts[TIDE_SPEC_PARTITION_MAX];
   for (size_t i = 0; i < ds->spec->npartition; i++)
     parts[i] = values[ds->spec->partition[i]];
-  tide_buf_reset(&txn->key);
-  tide_partition_encode(ds->spec, parts, &txn->key, err);
-  if (tide_err_is_set(err))
-    return NULL;
-  if (txn->last != NULL && run_is(txn->last, &txn->key))
-    return txn->last;
-  const uint64_t hash = XXH3_64bits(txn->key.data, txn->key.len);
-  struct tide_txn_run *run = txn->nbuckets > 0 ? txn->buckets[hash & (txn->nbuckets - 1)] : NULL;
-  while (run != NULL && !run_is(run, &txn->key))
-    run = run->next;
-  return run != NULL ? run : add_run(ds, hash, err);
+  tide_partition_encode(ds->spec, parts, &text, err);
+  const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
+  const int64_t partition = tide_err_is_set(err)
+                                ? 0
+                                : tide_catalog_partition_add(ds->conn->db, tide_dataset_names(ds),
+                                                             text.len > 0 ? (char *)text.data : "", text.len, err);
+  sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
+  tide_buf_clear(&text);
+  return tide_runs_add(&ds->txn.runs, partition, err);
+}
+
+static struct tide_run *find_run(struct tide_dataset *ds, const struct tide_val *values, struct tide_err *err) {
+  struct tide_run *run = tide_runs_find(&ds->txn.runs, ds->spec, values, err);
+  return run != NULL || tide_err_is_set(err) ? run : add_run(ds, values, err);
 }
 
 /* ---- going out ---- */
@@ -114,25 +44,6 @@ static void store_run(struct tide_dataset *ds, struct tide_tail_run *run, struct
   tide_tail_run_store(run, ds->conn->db, tide_dataset_names(ds), ds->spec, &ds->tail, err);
 }
 
-static int by_last_since(const void *a, const void *b) {
-  const struct tide_txn_run *const *x = a;
-  const struct tide_txn_run *const *y = b;
-  return ((*x)->run.last_since > (*y)->run.last_since) - ((*x)->run.last_since < (*y)->run.last_since);
-}
-
-/* Runs with rows, ascending in last since, so that the tail's index stays in order. */
-static struct tide_txn_run **sorted_runs(const struct tide_txn *txn, size_t *ret_count, struct tide_err *err) {
-  struct tide_txn_run **runs = tide_alloc_zero(txn->nruns, sizeof *runs, err);
-  *ret_count = 0;
-  for (struct tide_txn_run *run = txn->runs; runs != NULL && run != NULL; run = run->next_of_all) {
-    if (run->run.rows > 0)
-      runs[(*ret_count)++] = run;
-  }
-  if (runs != NULL)
-    qsort(runs, *ret_count, sizeof *runs, by_last_since);
-  return runs;
-}
-
 /* Everything in memory goes out: to segments the runs of `seal_at` bytes and those that are due (unless it is
  * SIZE_MAX: none), the others to the tail. */
 static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err *err) {
@@ -140,10 +51,10 @@ static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err 
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   size_t count = 0;
   tide_dataset_refresh(ds, err);
-  struct tide_txn_run **runs = tide_err_is_set(err) ? NULL : sorted_runs(&ds->txn, &count, err);
+  struct tide_run **runs = tide_err_is_set(err) ? NULL : tide_runs_sorted(&ds->txn.runs, &count, err);
   struct tide_sealer *sealer = NULL;
   for (size_t i = 0; i < count && !tide_err_is_set(err); i++) {
-    struct tide_tail_run *run = &runs[i]->run;
+    struct tide_tail_run *run = &runs[i]->rows;
     if (seal && (run->bytes.len >= seal_at || run_is_due(ds, run))) {
       sealer = sealer != NULL ? sealer : tide_sealer_open(ds, err);
       tide_sealer_partition(sealer, run->partition, run, NULL, err);
@@ -153,7 +64,7 @@ static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err 
   }
   tide_sealer_close(sealer, err);
   tide_free(runs);
-  free_runs(&ds->txn);
+  tide_runs_all_went_out(&ds->txn.runs);
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
   tide_txn_note_failure(ds, err);
 }
@@ -183,7 +94,7 @@ static void flush(struct tide_dataset *ds, size_t seal_at, struct tide_err *err)
   const int changes = sqlite3_changes(ds->conn->db);
   check_not_failed(ds, err);
   tide_erase_flush(ds, err);
-  if (ds->txn.nruns > 0 && !tide_err_is_set(err))
+  if (ds->txn.runs.filled > 0 && !tide_err_is_set(err))
     flush_runs(ds, seal_at, err);
   if (changes <= 1)
     restore_changes(ds, changes, err);
@@ -204,7 +115,7 @@ void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err) {
   const int changes = sqlite3_changes(ds->conn->db);
   check_not_failed(ds, err);
   tide_erase_flush(ds, err);
-  if (ds->txn.nruns > 0 && !tide_err_is_set(err))
+  if (ds->txn.runs.filled > 0 && !tide_err_is_set(err))
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
   if (ds->txn.first_since > 0 && ds->config.options.autoflush && !tide_err_is_set(err))
     tide_seal_due(ds, ds->txn.first_since, err);
@@ -232,15 +143,16 @@ static void know_counters(struct tide_dataset *ds, struct tide_err *err) {
 }
 
 /* Before a row is added: makes room when its run or all of memory is full. */
-static void make_room(struct tide_dataset *ds, struct tide_txn_run *run, struct tide_err *err) {
-  struct tide_txn *txn = &ds->txn;
-  if (ds->config.options.autoflush && tide_seal_is_due(ds, run->run.rows, (int64_t)run->run.bytes.len)) {
+static void make_room(struct tide_dataset *ds, struct tide_run *run, struct tide_err *err) {
+  const struct tide_runs *runs = &ds->txn.runs;
+  if (ds->config.options.autoflush && tide_seal_is_due(ds, run->rows.rows, (int64_t)run->rows.bytes.len)) {
     const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
-    txn->bytes -= run->run.bytes.len;
-    tide_seal_partition(ds, run->run.partition, &run->run, err);
+    tide_seal_partition(ds, run->rows.partition, &run->rows, err);
     sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
     tide_txn_note_failure(ds, err);
-  } else if (txn->bytes >= TIDE_TXN_MEMORY_BYTES || txn->nruns >= TIDE_TXN_RUNS_MAX) {
+    if (!tide_err_is_set(err))
+      tide_runs_went_out(&ds->txn.runs, run);
+  } else if (runs->bytes >= TIDE_TXN_MEMORY_BYTES || runs->filled >= TIDE_RUNS_MAX) {
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
     if (ds->config.options.autoflush && !tide_err_is_set(err))
       tide_seal_due(ds, INT64_MAX, err);
@@ -248,18 +160,10 @@ static void make_room(struct tide_dataset *ds, struct tide_txn_run *run, struct 
   }
 }
 
-/* Into memory, run NULL: after a failure to find it. */
-static int append_to(struct tide_dataset *ds, struct tide_txn_run *run, const struct tide_val *values,
-                     struct tide_err *err) {
-  struct tide_txn *txn = &ds->txn;
-  if (run == NULL)
-    return err->rc;
-  const size_t before = run->run.bytes.len;
-  if (tide_tail_run_append(&run->run, ds->spec, txn->next_since, tide_dataset_now_ms(ds), values, err) != 0)
-    return err->rc;
-  txn->last = run;
-  txn->bytes += run->run.bytes.len - before;
-  return 0;
+static int64_t now_ms(struct tide_dataset *ds) {
+  if (ds->txn.vfs == NULL)
+    ds->txn.vfs = tide_host_vfs(ds->conn->db, ds->schema);
+  return tide_host_vfs_now_ms(ds->txn.vfs);
 }
 
 int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int64_t *ret_since, struct tide_err *err) {
@@ -267,16 +171,18 @@ int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int6
   check_not_failed(ds, err);
   if (!txn->counters_known)
     know_counters(ds, err);
-  struct tide_txn_run *run = tide_err_is_set(err) ? NULL : find_run(ds, values, err);
+  struct tide_run *run = tide_err_is_set(err) ? NULL : find_run(ds, values, err);
   if (run == NULL)
     return err->rc;
-  const int64_t partition = run->run.partition;
+  const int64_t partition = run->rows.partition;
   make_room(ds, run, err);
   if (tide_once_enter(ds, values, partition, txn->next_since, err) != 0)
     return err->rc;
-  if (txn->nruns == 0)
-    run = find_run(ds, values, err); /* all runs went out, this one too */
-  if (append_to(ds, run, values, err) != 0) {
+  if (txn->runs.filled == 0)
+    run = find_run(ds, values, err); /* all rows went out, and with them runs perhaps */
+  if (run != NULL)
+    tide_runs_append(&txn->runs, run, ds->spec, txn->next_since, now_ms(ds), values, err);
+  if (tide_err_is_set(err)) {
     if (ds->config.options.unique != TIDE_OPTIONS_NOT_UNIQUE)
       tide_txn_note_failure(ds, err); /* its value is there without it */
     return err->rc;
@@ -301,9 +207,23 @@ void tide_txn_begin(struct tide_dataset *ds) {
   ds->txn.first_since = 0;
 }
 
+static void close_txn(struct tide_dataset *ds) {
+  struct tide_txn *txn = &ds->txn;
+  tide_erase_drop(&txn->erase);
+  if (txn->open)
+    tide_stmt_pool_release(ds->pool);
+  txn->open = false;
+  txn->alone = false;
+  txn->counters_known = false;
+  txn->failed = false;
+  txn->first_since = 0;
+  txn->vfs = NULL;
+}
+
 void tide_txn_committed(struct tide_dataset *ds) {
   tide_dataset_committed(ds);
-  tide_txn_drop(ds);
+  tide_runs_all_went_out(&ds->txn.runs);
+  close_txn(ds);
 }
 
 void tide_txn_rolled_back(struct tide_dataset *ds) {
@@ -322,18 +242,6 @@ void tide_txn_rolled_back_to(struct tide_dataset *ds) {
 }
 
 void tide_txn_drop(struct tide_dataset *ds) {
-  struct tide_txn *txn = &ds->txn;
-  free_runs(txn);
-  tide_free(txn->buckets);
-  txn->buckets = NULL;
-  txn->nbuckets = 0;
-  tide_buf_clear(&txn->key);
-  tide_erase_drop(&txn->erase);
-  if (txn->open)
-    tide_stmt_pool_release(ds->pool);
-  txn->open = false;
-  txn->alone = false;
-  txn->counters_known = false;
-  txn->failed = false;
-  txn->first_since = 0;
+  tide_runs_clear(&ds->txn.runs);
+  close_txn(ds);
 }

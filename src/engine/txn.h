@@ -11,29 +11,18 @@
 
 #include "base/sqlite.h"
 #include "engine/erase.h"
+#include "engine/runs.h"
 #include "model/val.h"
-#include "store/tail.h"
 
 struct tide_dataset;
 
 enum {
   TIDE_TXN_MEMORY_BYTES = 24 << 20,    /* more rows in memory than that go out */
-  TIDE_TXN_RUNS_MAX = 1 << 17,         /* so do the rows of more partitions than that */
   TIDE_TXN_DIRECT_BYTES = 1 << 20,     /* a run of that size goes to a segment at once, never through the tail */
   TIDE_TXN_TAIL_BATCHES = 4096,        /* a commit that leaves more in the tail seals some of it, unless */
   TIDE_TXN_TAIL_BATCHES_EACH = 8,      /* these are so many for each partition that has any, or fewer, and */
   TIDE_TXN_TAIL_BATCHES_MAX = 1 << 17, /* no more than that */
   TIDE_TXN_TAIL_BYTES = 64 << 20
-};
-
-/* One partition's rows in memory. */
-struct tide_txn_run {
-  struct tide_txn_run *next; /* of the same hash bucket */
-  struct tide_txn_run *next_of_all;
-  uint64_t hash; /* of the text */
-  char *text;    /* the partition's */
-  size_t text_size;
-  struct tide_tail_run run;
 };
 
 struct tide_txn {
@@ -43,13 +32,8 @@ struct tide_txn {
   bool failed;         /* a flush or seal broke off midway: only a rollback is left */
   int64_t first_since; /* the lowest since it may have written */
   int64_t next_since;
-  struct tide_txn_run **buckets;
-  size_t nbuckets;           /* a power of two, at least as many as runs */
-  struct tide_txn_run *runs; /* all of them */
-  size_t nruns;
-  struct tide_txn_run *last; /* the run of the row before */
-  size_t bytes;              /* of rows in memory, all runs */
-  struct tide_buf key;       /* the partition's text of the row at hand */
+  struct sqlite3_vfs *vfs; /* the file's, which has the clock; NULL: not asked yet */
+  struct tide_runs runs;   /* rows in memory */
 
   struct tide_erase erase; /* DELETE's part: erase.h */
 };

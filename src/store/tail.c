@@ -8,45 +8,77 @@
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
 
-enum { TAIL_VERSION = 1, TAIL_HASH_SIZE = TIDE_TAIL_HASH_SIZE, TAIL_HEADER_MAX = 32 };
+enum { TAIL_VERSION = 1, TAIL_HASH_SIZE = TIDE_TAIL_HASH_SIZE, VARINT_MAX = 10 };
 
 /* ---- writing ---- */
 
-static void put_value(struct tide_buf *out, const struct tide_val *value, struct tide_err *err) {
-  uint64_t bits = 0;
-  tide_buf_put_u8(out, value->type, err);
+/* Fields at a place where there is room for them, each giving the place behind it. */
+
+static unsigned char *put_varint(unsigned char *at, uint64_t value) {
+  while (value >= 0x80) {
+    *at++ = (unsigned char)(value | 0x80);
+    value >>= 7;
+  }
+  *at++ = (unsigned char)value;
+  return at;
+}
+
+static unsigned char *put_zigzag(unsigned char *at, int64_t value) {
+  return put_varint(at, ((uint64_t)value << 1) ^ (uint64_t)(value >> 63));
+}
+
+static unsigned char *put_u64(unsigned char *at, uint64_t value) {
+  for (size_t i = 0; i < 8; i++)
+    at[i] = (unsigned char)(value >> (8 * i));
+  return at + 8;
+}
+
+static unsigned char *put_value(unsigned char *at, const struct tide_val *value) {
+  uint64_t bits;
+  *at++ = value->type;
   switch (value->type) {
   case TIDE_VAL_INT:
-    tide_buf_put_zigzag(out, value->i, err);
-    break;
+    return put_zigzag(at, value->i);
   case TIDE_VAL_REAL:
     memcpy(&bits, &value->r, sizeof bits);
-    tide_buf_put_u64(out, bits, err);
-    break;
+    return put_u64(at, bits);
   case TIDE_VAL_TEXT:
   case TIDE_VAL_BLOB:
-    tide_buf_put_varint(out, value->n, err);
-    tide_buf_put(out, value->p, value->n, err);
-    break;
+    at = put_varint(at, value->n);
+    if (value->n > 0)
+      memcpy(at, value->p, value->n);
+    return at + value->n;
   default:
-    break;
+    return at;
   }
+}
+
+/* Room for a row, for what goes before all rows when it is the first, and for the hash behind them. */
+static int reserve_row(struct tide_buf *bytes, const struct tide_spec *spec, const struct tide_val *values,
+                       struct tide_err *err) {
+  size_t size = 2 * VARINT_MAX + spec->ncolumns * (1 + VARINT_MAX);
+  for (size_t i = 0; i < spec->ncolumns; i++)
+    size += values[i].n; /* far from wrapping: each is the size of memory that is there */
+  if (tide_buf_reserve(bytes, TIDE_TAIL_RUN_FRONT + size + TAIL_HASH_SIZE, err) != 0)
+    return err->rc;
+  if (bytes->len == 0)
+    bytes->len = TIDE_TAIL_RUN_FRONT;
+  return 0;
 }
 
 int tide_tail_run_append(struct tide_tail_run *run, const struct tide_spec *spec, int64_t since, int64_t ingested_at,
                          const struct tide_val *values, struct tide_err *err) {
-  const size_t before = run->bytes.len;
   const bool first = run->rows == 0;
-  tide_buf_put_varint(&run->bytes, first ? 0 : (uint64_t)(since - run->last_since), err);
-  tide_buf_put_zigzag(&run->bytes, (int64_t)((uint64_t)ingested_at - (uint64_t)(first ? 0 : run->last_ingested)), err);
+  if (tide_err_is_set(err) || reserve_row(&run->bytes, spec, values, err) != 0)
+    return err->rc;
+  unsigned char *at = run->bytes.data + run->bytes.len;
+  at = put_varint(at, first ? 0 : (uint64_t)(since - run->last_since));
+  at = put_zigzag(at, (int64_t)((uint64_t)ingested_at - (uint64_t)(first ? 0 : run->last_ingested)));
   for (size_t i = 0; i < spec->ncolumns; i++) {
     if (spec->columns[i].partition_at < 0)
-      put_value(&run->bytes, &values[i], err);
+      at = put_value(at, &values[i]);
   }
-  if (tide_err_is_set(err)) {
-    run->bytes.len = before;
-    return err->rc;
-  }
+  run->bytes.len = (size_t)(at - run->bytes.data);
   if (first)
     run->first_since = since;
   run->last_since = since;
@@ -55,25 +87,33 @@ int tide_tail_run_append(struct tide_tail_run *run, const struct tide_spec *spec
   return 0;
 }
 
-static void put_header(struct tide_buf *out, const struct tide_tail_run *run, const struct tide_spec *spec,
-                       struct tide_err *err) {
-  tide_buf_put_u8(out, TAIL_VERSION, err);
-  tide_buf_put_varint(out, (uint64_t)run->rows, err);
-  tide_buf_put_varint(out, spec->ncolumns - spec->npartition, err);
+/* Puts what belongs there before and behind the run's rows. */
+static const unsigned char *wrap(const struct tide_tail_run *run, const struct tide_spec *spec, size_t *ret_size) {
+  unsigned char header[TIDE_TAIL_RUN_FRONT] = {TAIL_VERSION};
+  unsigned char *end = put_varint(header + 1, (uint64_t)run->rows);
+  end = put_varint(end, spec->ncolumns - spec->npartition);
+  const size_t header_size = (size_t)(end - header);
+  unsigned char *data = run->bytes.data + TIDE_TAIL_RUN_FRONT - header_size;
+  const size_t size = header_size + run->bytes.len - TIDE_TAIL_RUN_FRONT;
+  memcpy(data, header, header_size);
+  put_u64(data + size, XXH3_64bits_withSeed(data, size, (uint64_t)run->last_since));
+  *ret_size = size + TAIL_HASH_SIZE;
+  return data;
 }
 
 void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_names names, const struct tide_spec *spec,
                          struct tide_tail_index *index, struct tide_err *err) {
-  if (run->rows == 0)
+  if (run->rows == 0 || tide_err_is_set(err))
     return;
-  struct tide_buf data = {0};
-  struct tide_tail_entry entry = {
-      .last_since = run->last_since, .first_since = run->first_since, .partition = run->partition, .rows = run->rows};
-  tide_buf_reserve(&data, run->bytes.len + TAIL_HEADER_MAX + TAIL_HASH_SIZE, err);
-  put_header(&data, run, spec, err);
-  tide_buf_put(&data, run->bytes.data, run->bytes.len, err);
-  tide_buf_put_u64(&data, XXH3_64bits_withSeed(data.data, data.len, (uint64_t)run->last_since), err);
-  entry.bytes = (int64_t)data.len; /* as who reads the table sees it */
+  size_t size = 0;
+  const unsigned char *data = wrap(run, spec, &size);
+  unsigned char hash[TAIL_HASH_SIZE];
+  memcpy(hash, data + size - TAIL_HASH_SIZE, TAIL_HASH_SIZE); /* an error may free the run from within the step */
+  const struct tide_tail_entry entry = {.last_since = run->last_since,
+                                        .first_since = run->first_since,
+                                        .partition = run->partition,
+                                        .rows = run->rows,
+                                        .bytes = (int64_t)size}; /* as who reads the table sees it */
   sqlite3_stmt *stmt =
       tide_stmt_pool_take(names.pool, db, err, "INSERT INTO " TIDE_TABLE("tail") " VALUES(?1, ?2, ?3, ?4, ?5)",
                           names.schema, names.dataset);
@@ -82,16 +122,15 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
     sqlite3_bind_int64(stmt, 2, run->partition);
     sqlite3_bind_int64(stmt, 3, run->first_since);
     sqlite3_bind_int64(stmt, 4, run->rows);
-    if (sqlite3_bind_blob64(stmt, 5, data.data, data.len, SQLITE_STATIC) != SQLITE_OK)
+    if (sqlite3_bind_blob64(stmt, 5, data, size, SQLITE_STATIC) != SQLITE_OK)
       tide_stmt_error(db, SQLITE_TOOBIG, err);
     tide_stmt_run(stmt, err);
   }
   tide_stmt_pool_give(names.pool, stmt);
   if (!tide_err_is_set(err) && tide_tail_index_add(index, entry, err) == 0) {
-    memcpy(index->hash, data.data + data.len - TAIL_HASH_SIZE, TAIL_HASH_SIZE);
+    memcpy(index->hash, hash, TAIL_HASH_SIZE);
     tide_tail_run_reset(run);
   }
-  tide_buf_clear(&data);
 }
 
 /* ---- decoding ---- */
@@ -167,7 +206,7 @@ void tide_tail_run_decode(const struct tide_tail_run *run, const struct tide_spe
                           struct tide_err *err) {
   if (run->rows == 0)
     return;
-  struct tide_rd rd = tide_rd_over(run->bytes.data, run->bytes.len);
+  struct tide_rd rd = tide_rd_over(run->bytes.data + TIDE_TAIL_RUN_FRONT, run->bytes.len - TIDE_TAIL_RUN_FRONT);
   const struct run_shape shape = {run->first_since, run->last_since, (uint64_t)run->rows,
                                   spec->ncolumns - spec->npartition};
   decode_rows(&rd, spec, &shape, batch, err);

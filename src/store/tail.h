@@ -29,13 +29,15 @@
 
 /* ---- a run of rows being written ---- */
 
+enum { TIDE_TAIL_RUN_FRONT = 32 }; /* a u8 and two varints find room there */
+
 struct tide_tail_run {
   int64_t partition;
   int64_t first_since;
   int64_t last_since;
   int64_t last_ingested;
   int64_t rows;
-  struct tide_buf bytes; /* the rows, without what is before and behind them */
+  struct tide_buf bytes; /* the rows, behind TIDE_TAIL_RUN_FRONT bytes for what is before them in the table */
 };
 
 /* Appends a row; since ascends. values has spec->ncolumns entries. On failure the run is as before. Returns 0 or the
