@@ -2,24 +2,46 @@
 
 #include <assert.h>
 #include <stdarg.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "base/stmt.h"
+
+enum { LOOK_AT = 32 };
 
 void tide_stmt_pool_hold(struct tide_stmt_pool *pool) {
   pool->holds++;
 }
 
+/* Takes out those that do not last, or all; those that are not taken are finalized. */
+static void take_out(struct tide_stmt_pool *pool, bool all) {
+  size_t left = 0;
+  for (size_t i = 0; i < pool->count; i++) {
+    struct tide_pooled_stmt *item = &pool->items[i];
+    if (!all && item->sql != NULL && !item->taken) {
+      item->lasted = true;
+      pool->items[left++] = *item;
+      continue;
+    }
+    if (!item->taken)
+      tide_stmt_release(item->db, item->stmt);
+    tide_free(item->sql);
+  }
+  pool->count = left;
+  if (left > 0)
+    return;
+  tide_free(pool->items);
+  *pool = (struct tide_stmt_pool){.holds = pool->holds};
+}
+
 void tide_stmt_pool_release(struct tide_stmt_pool *pool) {
   assert(pool->holds > 0);
-  if (--pool->holds > 0)
-    return;
-  for (size_t i = 0; i < pool->count; i++) {
-    if (!pool->items[i].taken)
-      tide_stmt_release(pool->items[i].db, pool->items[i].stmt);
-  }
-  tide_free(pool->items);
-  *pool = (struct tide_stmt_pool){0};
+  if (--pool->holds == 0)
+    take_out(pool, false);
+}
+
+void tide_stmt_pool_clear(struct tide_stmt_pool *pool) {
+  take_out(pool, true);
 }
 
 static void keep(struct tide_stmt_pool *pool, sqlite3 *db, const char *format, sqlite3_stmt *stmt,
@@ -31,16 +53,49 @@ static void keep(struct tide_stmt_pool *pool, sqlite3 *db, const char *format, s
   pool->items[pool->count++] = (struct tide_pooled_stmt){.db = db, .format = format, .stmt = stmt, .taken = true};
 }
 
+/* Whether one that lasted is still there. It is looked for among the newest only: behind more statements of the host
+ * than that, one that is compiled anew, and with that the newest, is found sooner the next time. */
+static bool is_there(const struct tide_pooled_stmt *item) {
+  sqlite3_stmt *found = sqlite3_next_stmt(item->db, NULL);
+  for (int i = 0; i < LOOK_AT && found != NULL && found != item->stmt; i++)
+    found = sqlite3_next_stmt(item->db, found);
+  return found == item->stmt && strcmp(sqlite3_sql(found), item->sql) == 0;
+}
+
+/* Takes out one that is not there, or not found any more. */
+static void give_up(struct tide_stmt_pool *pool, struct tide_pooled_stmt *item) {
+  sqlite3_stmt *found = sqlite3_next_stmt(item->db, NULL);
+  while (found != NULL && found != item->stmt)
+    found = sqlite3_next_stmt(item->db, found);
+  if (found != NULL && strcmp(sqlite3_sql(found), item->sql) == 0)
+    sqlite3_finalize(found);
+  tide_free(item->sql);
+  *item = pool->items[--pool->count];
+}
+
+/* The kept statement of a format that is not taken; NULL: there is none. */
+static struct tide_pooled_stmt *find_kept(struct tide_stmt_pool *pool, const char *format) {
+  for (size_t i = 0; pool != NULL && i < pool->count; i++) {
+    struct tide_pooled_stmt *item = &pool->items[i];
+    if (item->format != format || item->taken)
+      continue;
+    if (!item->lasted || is_there(item))
+      return item;
+    give_up(pool, item);
+    return NULL;
+  }
+  return NULL;
+}
+
 sqlite3_stmt *tide_stmt_pool_take(struct tide_stmt_pool *pool, sqlite3 *db, struct tide_err *err, const char *format,
                                   ...) {
   if (tide_err_is_set(err))
     return NULL;
-  for (size_t i = 0; pool != NULL && i < pool->count; i++) {
-    struct tide_pooled_stmt *item = &pool->items[i];
-    if (item->format == format && !item->taken) {
-      item->taken = true;
-      return item->stmt;
-    }
+  struct tide_pooled_stmt *item = find_kept(pool, format);
+  if (item != NULL) {
+    item->taken = true;
+    item->lasted = false;
+    return item->stmt;
   }
   va_list args;
   va_start(args, format);
@@ -54,16 +109,29 @@ sqlite3_stmt *tide_stmt_pool_take(struct tide_stmt_pool *pool, sqlite3 *db, stru
   return NULL;
 }
 
+static struct tide_pooled_stmt *find_stmt(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
+  for (size_t i = 0; pool != NULL && stmt != NULL && i < pool->count; i++) {
+    if (pool->items[i].stmt == stmt)
+      return &pool->items[i];
+  }
+  return NULL;
+}
+
 /* A reset may roll back, and with that empty the pool, so what is kept is looked for behind it. */
 void tide_stmt_pool_give(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
-  size_t i = 0;
   sqlite3_reset(stmt);
-  while (pool != NULL && i < pool->count && pool->items[i].stmt != stmt)
-    i++;
-  if (pool == NULL || i == pool->count) {
+  struct tide_pooled_stmt *item = find_stmt(pool, stmt);
+  if (item == NULL) {
     sqlite3_finalize(stmt);
     return;
   }
   sqlite3_clear_bindings(stmt);
-  pool->items[i].taken = false;
+  item->taken = false;
+}
+
+void tide_stmt_pool_last(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
+  struct tide_err ignored = {0}; /* it is compiled anew the next time, then */
+  struct tide_pooled_stmt *item = find_stmt(pool, stmt);
+  if (item != NULL && item->sql == NULL)
+    item->sql = tide_copy_string(sqlite3_sql(stmt), &ignored);
 }

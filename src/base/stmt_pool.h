@@ -2,9 +2,12 @@
  * what holds the pool: one call, one cursor or one transaction. Where nobody holds it, a statement is compiled for each
  * use. All zero is an empty pool.
  *
- * A host may finalize what it finds open before it closes the connection, so the last release looks whether the
- * statements are still there; and an error may roll back, and with that release, from within a statement's step, so
- * those that are in use are then left to whoever uses them. */
+ * What every small transaction runs is worth more: one that lasts (tide_stmt_pool_last) stays, at rest, until the pool
+ * is cleared, which its owner does no later than in xDisconnect: SQLite calls that before it looks for open statements.
+ *
+ * A host may finalize what it finds open, to close the connection or for reasons of its own, so the last release and the
+ * next use of one that lasted look whether the statement is still there; and an error may roll back, and with that
+ * release, from within a statement's step, so those that are in use are then left to whoever uses them. */
 #ifndef TIDE_BASE_STMT_POOL_H
 #define TIDE_BASE_STMT_POOL_H
 
@@ -19,6 +22,8 @@ struct tide_pooled_stmt {
   const char *format;
   sqlite3_stmt *stmt;
   bool taken;
+  char *sql;   /* of one that lasts: it is known by that and its address; NULL: it does not last */
+  bool lasted; /* beyond a release, and was not used since */
 };
 
 struct tide_stmt_pool {
@@ -37,5 +42,10 @@ void tide_stmt_pool_release(struct tide_stmt_pool *pool); /* as often as it was 
 sqlite3_stmt *tide_stmt_pool_take(struct tide_stmt_pool *pool, sqlite3 *db, struct tide_err *err, const char *format,
                                   ...);
 void tide_stmt_pool_give(struct tide_stmt_pool *pool, sqlite3_stmt *stmt); /* NULL is fine */
+
+/* Makes a statement that was taken from a pool that is held last. Without memory for it, it does not. NULLs are fine. */
+void tide_stmt_pool_last(struct tide_stmt_pool *pool, sqlite3_stmt *stmt);
+/* Finalizes all that are not taken. */
+void tide_stmt_pool_clear(struct tide_stmt_pool *pool);
 
 #endif

@@ -52,7 +52,10 @@ static void destroy(struct tide_dataset *ds) {
   if (ds->listed)
     unlist(ds);
   tide_txn_drop(ds);
-  assert(ds->pool == NULL || ds->pool->holds == 0);
+  if (ds->pool != NULL) {
+    assert(ds->pool->holds == 0);
+    tide_stmt_pool_clear(ds->pool);
+  }
   tide_free(ds->pool);
   tide_tail_index_clear(&ds->tail);
   tide_spec_unref(ds->spec);
@@ -224,6 +227,7 @@ static void leave(struct tide_dataset *ds) {
   if (ds->listed)
     unlist(ds);
   tide_txn_drop(ds);
+  tide_stmt_pool_clear(ds->pool);
   ds->gone = true;
 }
 

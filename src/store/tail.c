@@ -117,6 +117,7 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
   sqlite3_stmt *stmt =
       tide_stmt_pool_take(names.pool, db, err, "INSERT INTO " TIDE_TABLE("tail") " VALUES(?1, ?2, ?3, ?4, ?5)",
                           names.schema, names.dataset);
+  tide_stmt_pool_last(names.pool, stmt);
   if (stmt != NULL) {
     sqlite3_bind_int64(stmt, 1, run->last_since);
     sqlite3_bind_int64(stmt, 2, run->partition);

@@ -117,8 +117,37 @@ START_TEST(host_finalizes_all_before_it_closes) {
 }
 END_TEST
 
+/* The statement that a handle keeps is in nobody's way. */
+START_TEST(kept_statement_between_transactions) {
+  scratch_open();
+  db = db_open(scratch_path("db"), NULL);
+  db_exec(db,
+          "PRAGMA journal_mode = wal; ATTACH '%q' AS two;"
+          "CREATE VIRTUAL TABLE logs USING tidemark(n INTEGER); INSERT INTO logs VALUES (1);"
+          "CREATE VIRTUAL TABLE two.more USING tidemark(n INTEGER); INSERT INTO more VALUES (1)",
+          scratch_path("two"));
+  db_exec(db, "VACUUM; INSERT INTO logs VALUES (2); VACUUM two; INSERT INTO more VALUES (2);"
+              "PRAGMA wal_checkpoint = truncate; INSERT INTO logs VALUES (3); PRAGMA journal_mode = delete;"
+              "INSERT INTO logs VALUES (4); DETACH two; INSERT INTO logs VALUES (5)");
+  db_exec(db, "ATTACH '%q' AS two; INSERT INTO more VALUES (3)", scratch_path("two"));
+  for (sqlite3_stmt *stmt; (stmt = sqlite3_next_stmt(db, NULL)) != NULL;)
+    sqlite3_finalize(stmt);
+  db_exec(db, "INSERT INTO logs VALUES (6); INSERT INTO more VALUES (4); ALTER TABLE logs RENAME TO renamed;"
+              "INSERT INTO renamed VALUES (7); DROP TABLE more; CREATE TABLE more_tail(a, b, c, d, e);"
+              "CREATE VIRTUAL TABLE logs USING tidemark(n INTEGER); INSERT INTO logs VALUES (8)");
+  assert_text(db, "7|28|ok|1|ok|0",
+              "SELECT count(*), sum(n), tidemark_check('renamed'), (SELECT count(*) FROM logs), tidemark_check('logs'),"
+              " (SELECT count(*) FROM more_tail) FROM renamed");
+  db_close(db);
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {text_or_the_error, sink_is_never_read_without_its_filter,
-                                kept_statement_is_released_once, host_finalizes_all_before_it_closes, NULL};
+  const TTest *const tests[] = {text_or_the_error,
+                                sink_is_never_read_without_its_filter,
+                                kept_statement_is_released_once,
+                                host_finalizes_all_before_it_closes,
+                                kept_statement_between_transactions,
+                                NULL};
   return unit_main("stmt", tests);
 }

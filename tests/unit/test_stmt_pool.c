@@ -1,5 +1,5 @@
-/* Statements kept for use again: as long as somebody holds the pool and no longer, also when the host finalizes what it
- * finds, and when a rollback releases the pool from within a statement. */
+/* Statements kept for use again: as long as somebody holds the pool and no longer, but for those that last, also when
+ * the host finalizes what it finds, and when a rollback releases the pool from within a statement. */
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
 #include "unit.h"
@@ -87,6 +87,101 @@ START_TEST(host_finalizes_all_it_finds) {
 }
 END_TEST
 
+/* ---- one that lasts ---- */
+
+static sqlite3_stmt *take_lasting(void) {
+  tide_stmt_pool_hold(&pool);
+  sqlite3_stmt *stmt = take();
+  tide_stmt_pool_last(&pool, stmt);
+  return stmt;
+}
+
+static void give(sqlite3_stmt *stmt) {
+  tide_stmt_pool_give(&pool, stmt);
+  tide_stmt_pool_release(&pool);
+}
+
+static int statements(void) {
+  int count = 0;
+  for (sqlite3_stmt *stmt = NULL; (stmt = sqlite3_next_stmt(db, stmt)) != NULL;)
+    count++;
+  return count;
+}
+
+START_TEST(one_that_lasts_is_used_again) {
+  begin();
+  sqlite3_stmt *stmt = take_lasting();
+  tide_stmt_pool_give(&pool, tide_stmt_pool_take(&pool, db, &err, "SELECT 1"));
+  give(stmt);
+  ck_assert_int_eq(statements(), 1); /* the other one did not last */
+  ck_assert_ptr_eq(take_lasting(), stmt);
+  give(stmt);
+  tide_stmt_pool_clear(&pool);
+  end();
+}
+END_TEST
+
+START_TEST(one_that_lasts_may_be_finalized_by_the_host) {
+  begin();
+  give(take_lasting());
+  sqlite3_finalize(sqlite3_next_stmt(db, NULL));
+  sqlite3_stmt *stmt = take_lasting();
+  ck_assert(tide_stmt_row(stmt, &err));
+  ck_assert_int_eq(sqlite3_column_int(stmt, 0), 5);
+  give(stmt);
+  sqlite3_finalize(sqlite3_next_stmt(db, NULL));
+  tide_stmt_pool_clear(&pool);
+  end();
+}
+END_TEST
+
+/* SQLite gives the memory of the one that is finalized to the next. */
+START_TEST(another_at_its_address_is_not_taken_for_it) {
+  begin();
+  sqlite3_stmt *stmt = take_lasting();
+  give(stmt);
+  sqlite3_finalize(stmt);
+  sqlite3_stmt *other = NULL;
+  ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT 6, ?1", -1, &other, NULL), SQLITE_OK);
+  sqlite3_stmt *again = take_lasting();
+  ck_assert_ptr_ne(again, other);
+  ck_assert(tide_stmt_row(again, &err));
+  ck_assert_int_eq(sqlite3_column_int(again, 0), 5);
+  give(again);
+  sqlite3_finalize(other);
+  tide_stmt_pool_clear(&pool);
+  end();
+}
+END_TEST
+
+START_TEST(one_that_lasts_behind_many_of_the_host) {
+  enum { MANY = 100 };
+  sqlite3_stmt *many[MANY];
+  begin();
+  give(take_lasting());
+  for (int i = 0; i < MANY; i++)
+    ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT 1", -1, &many[i], NULL), SQLITE_OK);
+  sqlite3_stmt *stmt = take_lasting();
+  give(stmt);
+  ck_assert_int_eq(statements(), MANY + 1);
+  ck_assert_ptr_eq(sqlite3_next_stmt(db, NULL), stmt); /* where it is found at once */
+  for (int i = 0; i < MANY; i++)
+    sqlite3_finalize(many[i]);
+  tide_stmt_pool_clear(&pool);
+  end();
+}
+END_TEST
+
+START_TEST(one_that_lasts_and_is_taken_outlives_the_release) {
+  begin();
+  sqlite3_stmt *stmt = take_lasting();
+  tide_stmt_pool_release(&pool);
+  ck_assert(tide_stmt_row(stmt, &err));
+  tide_stmt_pool_give(&pool, stmt);
+  end();
+}
+END_TEST
+
 START_TEST(an_error_gives_none) {
   begin();
   tide_stmt_pool_hold(&pool);
@@ -105,6 +200,11 @@ int main(void) {
                                 one_that_is_taken_is_nobody_elses,
                                 one_that_is_taken_outlives_the_release,
                                 host_finalizes_all_it_finds,
+                                one_that_lasts_is_used_again,
+                                one_that_lasts_may_be_finalized_by_the_host,
+                                another_at_its_address_is_not_taken_for_it,
+                                one_that_lasts_behind_many_of_the_host,
+                                one_that_lasts_and_is_taken_outlives_the_release,
                                 an_error_gives_none,
                                 NULL};
   return unit_main("stmt_pool", tests);

@@ -220,14 +220,18 @@ START_TEST(commit_tried_again) {
 }
 END_TEST
 
-START_TEST(no_statement_is_kept_between_transactions) {
+/* Of those that a transaction keeps. */
+START_TEST(one_statement_lasts_beyond_the_transaction) {
   begin();
   append("a", 3);
-  ck_assert_ptr_null(sqlite3_next_stmt(db, NULL));
+  sqlite3_stmt *stmt = sqlite3_next_stmt(db, NULL);
+  ck_assert_str_eq(sqlite3_sql(stmt), "INSERT INTO \"main\".\"logs_tail\" VALUES(?1, ?2, ?3, ?4, ?5)");
+  ck_assert(!sqlite3_stmt_busy(stmt));
+  ck_assert_ptr_null(sqlite3_next_stmt(db, stmt));
   db_exec(db, "DELETE FROM logs WHERE id = 'k1'");
-  ck_assert_ptr_null(sqlite3_next_stmt(db, NULL));
+  ck_assert_ptr_null(sqlite3_next_stmt(db, stmt));
   db_exec(db, "BEGIN; DELETE FROM logs WHERE id = 'k2'; INSERT INTO logs VALUES ('a', 'x', 1); ROLLBACK");
-  ck_assert_ptr_null(sqlite3_next_stmt(db, NULL));
+  ck_assert_ptr_null(sqlite3_next_stmt(db, stmt));
   end();
 }
 END_TEST
@@ -438,7 +442,7 @@ int main(void) {
                                 rows_that_leave_memory_midway,
                                 value_of_another_connection,
                                 commit_tried_again,
-                                no_statement_is_kept_between_transactions,
+                                one_statement_lasts_beyond_the_transaction,
                                 host_finalizes_all_before_it_closes,
                                 rename_and_drop_that_are_rolled_back,
                                 each_schema_has_its_own,
