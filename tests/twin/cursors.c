@@ -16,7 +16,7 @@ struct cursor {
   sqlite3_stmt *log;
   sqlite3_stmt *twin; /* holds the same snapshot and locks */
   char *sql;
-  bool ordered;
+  int order;  /* 1 upwards, -1 downwards, 0 any */
   bool loose; /* since a rollback: numbers not expected may come */
   size_t n;
   int64_t *since; /* ascending */
@@ -65,7 +65,7 @@ static void take_row(struct world *world, struct cursor *cursor) {
   struct expected *expected = find(cursor, since);
   if (expected == NULL && !cursor->loose)
     fail(world, "open cursor %s: row %lld was not there when it began", cursor->sql, (long long)since);
-  if (cursor->ordered && since <= cursor->last)
+  if (cursor->order != 0 && cursor->last != 0 && (since <= cursor->last) == (cursor->order > 0))
     fail(world, "open cursor %s: row %lld after %lld", cursor->sql, (long long)since, (long long)cursor->last);
   cursor->last = since;
   if (expected == NULL)
@@ -115,9 +115,11 @@ void cursor_open(struct world *world, struct pair *pair) {
   struct rows rows = fetch(world, pair, true, expected, true);
   if (rows.rc == SQLITE_DONE) {
     struct cursor *cursor = *at = calloc(1, sizeof *cursor);
-    cursor->ordered = one_in(2);
+    cursor->order = one_in(2) ? 0 : one_in(2) ? 1 : -1;
     cursor->sql = sqlite3_mprintf("SELECT since, %s, \"partition\" FROM @T WHERE %s%s", world->list, where,
-                                  cursor->ordered ? " ORDER BY since" : "");
+                                  cursor->order == 0  ? ""
+                                  : cursor->order > 0 ? " ORDER BY since"
+                                                      : " ORDER BY since DESC");
     cursor->n = rows.n;
     cursor->since = calloc(rows.n + 1, sizeof *cursor->since);
     cursor->expected = calloc(rows.n + 1, sizeof *cursor->expected);

@@ -106,6 +106,76 @@ START_TEST(a_rollback_of_a_flush_leaves_an_unordered_read_every_row) {
 }
 END_TEST
 
+/* Downwards the tail comes first: what of it was read is not read again in the segment that it became. */
+START_TEST(a_seal_amid_a_read_downwards_repeats_no_row) {
+  static const char *const orders[] = {"WHERE p = 'a'", ""};
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    char sql[100];
+    sqlite3 *db = open_db(two_partitions);
+    exec(db, "SELECT tidemark_flush('d'); INSERT INTO d VALUES('a', 'five'), ('a', 'six')");
+    sqlite3_snprintf(sizeof sql, sql, "SELECT since, v FROM d %s ORDER BY since DESC", orders[i]);
+    sqlite3_stmt *read = prepare(db, sql);
+    expect_row(read, 6, "six");
+    exec(db, "SELECT tidemark_flush('d'); INSERT INTO d VALUES('a', 'seven')");
+    expect_row(read, 5, "five");
+    if (i == 1)
+      expect_row(read, 4, "four");
+    expect_row(read, 3, "three");
+    if (i == 1)
+      expect_row(read, 2, "two");
+    expect_row(read, 1, "one");
+    expect_end(read);
+    sqlite3_close(db);
+  }
+}
+END_TEST
+
+START_TEST(a_rollback_of_a_flush_leaves_every_row_downwards) {
+  sqlite3 *db = open_db(two_partitions);
+  exec(db, "BEGIN; SELECT tidemark_flush('d')");
+  sqlite3_stmt *read = prepare(db, "SELECT since, v FROM d ORDER BY since DESC");
+  expect_row(read, 4, "four");
+  exec(db, "ROLLBACK");
+  expect_row(read, 3, "three");
+  expect_row(read, 2, "two");
+  expect_row(read, 1, "one");
+  expect_end(read);
+  sqlite3_close(db);
+}
+END_TEST
+
+static void expect_text(sqlite3_stmt *stmt, const char *text) {
+  const int rc = sqlite3_step(stmt);
+  ck_assert_msg(rc == SQLITE_ROW, "%d: %s", rc, sqlite3_errmsg(sqlite3_db_handle(stmt)));
+  ck_assert_str_eq((const char *)sqlite3_column_text(stmt, 0), text);
+}
+
+/* A read that asks for no row's number still knows where it is when rows move: sealed and rolled back by a transaction
+ * that began after it. */
+START_TEST(a_read_without_numbers_finds_its_place_again) {
+  static const char *const orders[] = {"", " ORDER BY since", " ORDER BY since DESC"};
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    char sql[100], text[8];
+    sqlite3 *db = open_db(
+        "CREATE VIRTUAL TABLE d USING tidemark(v TEXT, segment_rows=16, autoflush=0);"
+        "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n LIMIT 40) INSERT INTO d SELECT 'v' || i "
+        "FROM n; SELECT tidemark_flush('d'); INSERT INTO d VALUES('v41'), ('v42')");
+    sqlite3_snprintf(sizeof sql, sql, "SELECT v FROM d%s", orders[i]);
+    sqlite3_stmt *read = prepare(db, sql);
+    for (int row = 1; row <= 42; row++) {
+      if (row == 5)
+        exec(db, "BEGIN; INSERT INTO d VALUES('later'); SELECT tidemark_flush('d')");
+      if (row == 9)
+        exec(db, "ROLLBACK; SELECT tidemark_flush('d')");
+      sqlite3_snprintf(sizeof text, text, "v%d", i == 2 ? 43 - row : row);
+      expect_text(read, text);
+    }
+    expect_end(read);
+    sqlite3_close(db);
+  }
+}
+END_TEST
+
 /* The partition's id is given again, to another one. */
 START_TEST(a_partition_that_was_rolled_back_ends_its_read) {
   sqlite3 *db = open_db("CREATE VIRTUAL TABLE d USING tidemark(p TEXT, v TEXT, partition_by=p);"
@@ -142,12 +212,11 @@ START_TEST(changes_stays_that_of_the_statement) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {rows_that_come_later_are_not_this_reads,
-                                a_seal_moves_no_row_away,
-                                a_rollback_of_a_flush_leaves_every_row,
-                                a_rollback_of_a_flush_leaves_an_unordered_read_every_row,
-                                a_partition_that_was_rolled_back_ends_its_read,
-                                changes_stays_that_of_the_statement,
-                                NULL};
+  const TTest *const tests[] = {
+      rows_that_come_later_are_not_this_reads,      a_seal_moves_no_row_away,
+      a_rollback_of_a_flush_leaves_every_row,       a_rollback_of_a_flush_leaves_an_unordered_read_every_row,
+      a_seal_amid_a_read_downwards_repeats_no_row,  a_rollback_of_a_flush_leaves_every_row_downwards,
+      a_read_without_numbers_finds_its_place_again, a_partition_that_was_rolled_back_ends_its_read,
+      changes_stays_that_of_the_statement,          NULL};
   return unit_main("open_reads", tests);
 }
