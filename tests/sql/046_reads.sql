@@ -32,14 +32,14 @@ SELECT count(*) FROM logs WHERE body IS NULL;
 SELECT count(*) FROM logs WHERE level COLLATE NOCASE = 'ERROR';
 SELECT count(*) FROM logs WHERE level < 'f';
 
--- Chunks by their ids, from that of since: ingested_at, source, level, n, r, body. Without since rows are counted all the
+-- Chunks by id, from that of since: ingested_at, source, level, n, r, body. Without since rows are counted all the
 -- same, and read.
 DELETE FROM logs WHERE since > 64;
 CREATE TEMP TABLE first AS SELECT chunk AS c FROM logs_segment WHERE first_since = 1;
 DELETE FROM logs_chunk WHERE id = (SELECT c FROM first);
 SELECT count(*), sum(n) FROM logs WHERE source = 'a' AND n < 40;
 SELECT max(since) FROM logs WHERE source = 'a' AND n < 40;
--- A column that is not asked for is not read, and of a frame of which a predicate leaves no row, none but the predicate's.
+-- A column not asked for is not read, and of a frame of which a predicate leaves no row, none but the predicate's.
 DELETE FROM logs_chunk WHERE id = (SELECT c + 6 FROM first);
 SELECT count(*) FROM logs WHERE source = 'a' AND r > 3;
 SELECT since, body FROM logs WHERE source = 'a' AND level = 'error';
