@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "engine/stats.h"
 #include "store/durable.h"
+#include "store/exportlog.h"
 #include "store/sink_count.h"
 
 static void add_part(struct tide_backlog *backlog, const struct tide_stat *stat, struct tide_err *err) {
@@ -24,11 +25,16 @@ bool tide_backlog_read(struct tide_backlog *ret_backlog, struct tide_runner *run
   const bool found =
       tide_sink_next(stmt, &backlog.sink, err) && (!only_active || strcmp(backlog.sink.state, "active") == 0);
   sqlite3_finalize(stmt);
-  struct tide_stats *stats = found ? tide_stats_open(ds, NULL, 0, backlog.sink.caught_up, err) : NULL;
+  sqlite3_stmt *watermark =
+      found ? tide_watermark_prepare(runner->conn->db, runner->schema, sink->sink, sink->dataset, err) : NULL;
+  struct tide_stats *stats = watermark != NULL ? tide_stats_open(ds, NULL, 0, backlog.sink.caught_up, err) : NULL;
   backlog.newest = stats != NULL ? tide_dataset_last_since(ds) : 0;
-  while (stats != NULL && tide_stats_next(stats, &stat, err))
-    add_part(&backlog, &stat, err);
+  while (stats != NULL && tide_stats_next(stats, &stat, err)) {
+    if (tide_watermark_get(watermark, stat.text, stat.text_size, backlog.sink.start, err).since < stat.last_since)
+      add_part(&backlog, &stat, err);
+  }
   tide_stats_close(stats);
+  sqlite3_finalize(watermark);
   sqlite3_finalize(snapshot);
   if (found && !tide_err_is_set(err))
     *ret_backlog = backlog;

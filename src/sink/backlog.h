@@ -4,7 +4,7 @@
 
 #include "sink/runner.h"
 
-/* A partition to look at, and its newest since when it was looked. */
+/* A partition whose newest since, when it was looked, is above the sink's watermark. */
 struct tide_backlog_part {
   int64_t partition;
   int64_t newest;
