@@ -68,7 +68,11 @@ static void find_all(struct tide_scan *scan, struct tide_err *err) {
       add_partition(scan, shared->tail[i].partition, err);
   }
   if (shared->request.above < shared->ds->config.sealed_since) {
-    sqlite3_stmt *stmt = tide_catalog_partitions_above(shared->ds->conn->db, names, shared->request.above, err);
+    const struct tide_scan_request *request = &shared->request;
+    sqlite3 *db = shared->ds->conn->db;
+    sqlite3_stmt *stmt = request->upto < shared->ds->config.sealed_since
+                             ? tide_catalog_partitions_between(db, names, request->above, request->upto, err)
+                             : tide_catalog_partitions_above(db, names, request->above, err);
     while (tide_stmt_row(stmt, err))
       add_partition(scan, sqlite3_column_int64(stmt, 0), err);
     tide_stmt_pool_give(names.pool, stmt);

@@ -41,6 +41,20 @@ sqlite3_stmt *tide_catalog_partitions_above(sqlite3 *db, struct tide_names names
   return stmt;
 }
 
+sqlite3_stmt *tide_catalog_partitions_between(sqlite3 *db, struct tide_names names, int64_t above, int64_t upto,
+                                              struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err,
+      "SELECT id FROM " TIDE_TABLE(
+          "partition") " p WHERE last_since > ?1 AND"
+                       " (SELECT s.first_since <= ?2 OR s.first_since > s.last_since FROM " TIDE_TABLE(
+                           "segment") " s"
+                                      " WHERE s.partition = p.id AND s.last_since > ?1 ORDER BY s.last_since LIMIT 1)",
+      names.schema, names.dataset, names.schema, names.dataset);
+  tide_stmt_bind_ints(stmt, (const int64_t[]){above, upto}, 2);
+  return stmt;
+}
+
 sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   return tide_stmt_pool_take(names.pool, db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE id = ?1",
                              names.schema, names.dataset);

@@ -107,6 +107,11 @@ static void read_lag(int partitions) {
   assert_int(db, partitions * ROWS_EACH, "SELECT sum(rows) FROM tidemark_lag");
 }
 
+static void claim_nothing(int partitions) {
+  (void)partitions;
+  assert_int(db, 0, "SELECT tidemark_claim('plain', 'logs')");
+}
+
 static void commit_lag(int partitions) {
   db_exec(db, "INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows)"
               " SELECT sink, dataset, partition, since, until, rows FROM tidemark_lag WHERE rows > 0");
@@ -207,6 +212,7 @@ START_TEST(compiled_once) {
   compiles_once(compact, "SELECT tidemark_flush('logs')");
   compiles_once(prune, "SELECT tidemark_set('logs', 'retention_rows', 2)");
   compiles_once(delete_list, "");
+  compiles_once(claim_nothing, "INSERT INTO tidemark_sink(sink, dataset, start) VALUES ('plain', 'logs', 'latest')");
 }
 END_TEST
 
@@ -264,6 +270,21 @@ START_TEST(one_partition_by_its_values) {
 END_TEST
 
 /* Where the values name no partition, the scan is that of all: never one that leaves rows out. */
+/* The text of a partition whose rows are all newer is damaged, and then its segment contradicts itself. */
+START_TEST(a_number_opens_no_partition_of_newer_rows) {
+  begin();
+  db_exec(db, "INSERT INTO logs VALUES ('old', 'a'), ('old', 'b'), ('new', 'c'), ('new', 'd');"
+              "SELECT tidemark_flush('logs')");
+  db_exec(db, "UPDATE logs_partition SET name = 'no=partition' WHERE name = 'source=new'");
+  assert_text(db, "b", "SELECT body FROM logs WHERE since = 2");
+  db_refuses(db, SQLITE_CORRUPT, "no=partition", "SELECT body FROM logs WHERE since = 3");
+  db_exec(db, "UPDATE logs_partition SET name = 'source=new' WHERE name = 'no=partition';"
+              "UPDATE logs_segment SET first_since = 9 WHERE last_since = 4");
+  db_refuses(db, SQLITE_CORRUPT, "last_since 4) contradicts itself", "SELECT body FROM logs WHERE since = 2");
+  db_close(db);
+}
+END_TEST
+
 START_TEST(values_compare_as_in_a_table) {
   static const char *const wheres[] = {"a = 5",
                                        "a = 5 AND b = 'x'",
@@ -374,6 +395,7 @@ int main(void) {
                                 compiled_once,
                                 an_idle_tick_looks_at_no_partition,
                                 one_partition_by_its_values,
+                                a_number_opens_no_partition_of_newer_rows,
                                 values_compare_as_in_a_table,
                                 plain_sink_looks_at_what_is_new,
                                 a_sink_that_is_behind_is_not_noted,
