@@ -26,8 +26,7 @@
 #include "base/mem.h"
 #include "base/sqlite.h"
 #include "sink/encoder.h"
-#include "sink/json.h"
-#include "sink/parquet_file.h"
+#include "sink/parquet_column.h"
 #include "sink/parquet_hash.h"
 #include "sink/parquet_stats.h"
 #include "sink/text.h"
@@ -35,231 +34,77 @@
 _Static_assert((int)TIDE_ENCODER_HASH_SIZE == (int)TIDE_HASH_DIGITS_SIZE, "the hash as text");
 
 /* Rows are taken in blocks, which end by what their rows hold and not where a call ends; only there may a page end. */
-enum { BLOCK_ROWS = 1024, BLOCK_BYTES = 1 << 19, NUMBER_SIZE = 8, LENGTH_SIZE = 4, METADATA_MAX = 6 };
-
-struct column {
-  const char *name;
-  size_t name_at; /* well-formed, in parquet->names */
-  int source; /* index of a column of the batch, TIDE_ENCODER_SINCE or TIDE_ENCODER_INGESTED_AT; when not constant */
-  enum tide_type type;
-  int scale; /* of a timestamp: what the number is times */
-  bool required;
-  bool constant; /* the same value in the whole object */
-  bool constant_altered;
-  struct tide_val value; /* the constant; its bytes are the encoder's */
-  struct tide_parquet_leaf *leaf;
-};
-
-/* Rows of a batch on their way, all within one block. */
-struct block {
-  const struct tide_batch *batch;
-  size_t rows;
-  uint32_t row[BLOCK_ROWS];   /* their numbers in the batch */
-  uint64_t bytes[BLOCK_ROWS]; /* of each row's values in the batch */
-  bool altered[BLOCK_ROWS];
-};
+enum { BLOCK_BYTES = 1 << 19, NUMBER_SIZE = 8, METADATA_MAX = 6 };
 
 struct parquet {
   struct tide_encoder base;
   struct tide_parquet_file *file;
   struct tide_parquet_node *nodes; /* the root, then a node a column */
-  struct column *columns;
+  struct tide_parquet_column *columns;
   size_t ncolumns;
   struct tide_buf constants;
   struct tide_buf scratch;
+  struct tide_buf value;          /* that is measured */
   struct tide_buf names;          /* of columns, well-formed, each with a NUL behind it */
   struct tide_buf metadata_texts; /* likewise */
   struct tide_parquet_key_value metadata[METADATA_MAX];
   size_t nmetadata;
   size_t block_rows; /* of the block that is not full yet */
   uint64_t block_bytes;
-  struct block block;
+  struct tide_parquet_block block;
 };
-
-/* ---- values ---- */
-
-static bool is_bytes(enum tide_type type) {
-  return type == TIDE_TYPE_TEXT || type == TIDE_TYPE_JSON || type == TIDE_TYPE_BLOB || type == TIDE_TYPE_ANY;
-}
-
-/* A value of ANY as JSON. */
-static void put_any(struct tide_buf *out, const struct tide_val *val, bool *altered, struct tide_err *err) {
-  char text[TIDE_TEXT_INT_SIZE];
-  switch (val->type) {
-  case TIDE_VAL_INT:
-    tide_buf_put(out, text, tide_text_int(val->i, text), err);
-    break;
-  case TIDE_VAL_REAL:
-    tide_json_put_real(out, val->r, altered, err);
-    break;
-  case TIDE_VAL_TEXT:
-    tide_json_put_string(out, val->p, val->n, altered, err);
-    break;
-  default:
-    tide_buf_put_u8(out, '"', err);
-    tide_text_put_base64(out, val->p, val->n, err);
-    tide_buf_put_u8(out, '"', err);
-  }
-}
-
-/* Appends the bytes that stand for a value that is not NULL in a column of byte strings. */
-static void put_bytes(struct parquet *parquet, enum tide_type type, const struct tide_val *val, struct tide_buf *out,
-                      bool *altered, struct tide_err *err) {
-  switch (type) {
-  case TIDE_TYPE_TEXT:
-    tide_text_put_utf8(out, val->p, val->n, altered, err);
-    break;
-  case TIDE_TYPE_JSON:
-    tide_buf_reset(&parquet->scratch);
-    if (tide_json_put_strict(&parquet->scratch, val->p, val->n, err)) {
-      tide_buf_put(out, val->p, val->n, err);
-    } else {
-      *altered = true;
-      tide_json_put_string(out, val->p, val->n, altered, err);
-    }
-    break;
-  case TIDE_TYPE_BLOB:
-    tide_buf_put(out, val->p, val->n, err);
-    break;
-  default:
-    put_any(out, val, altered, err);
-  }
-}
-
-/* NULL in a column that cannot hold it, or a value that is not of the column's type. */
-static void refuse(const struct column *column, int64_t since, struct tide_err *err) {
-  tide_err_set(err, SQLITE_CORRUPT_VTAB, "column %s holds no value of its type in the row with since %lld",
-               column->name, (long long)since);
-}
-
-static const int64_t *numbers_of(const struct column *column, const struct tide_batch *batch) {
-  return column->source == TIDE_ENCODER_SINCE         ? batch->since
-         : column->source == TIDE_ENCODER_INGESTED_AT ? batch->ingested_at
-                                                      : batch->columns[column->source].num;
-}
-
-static void add_numbers(struct parquet *parquet, const struct column *column, struct block *block,
-                        struct tide_err *err) {
-  struct tide_parquet_leaf *leaf = column->leaf;
-  const struct tide_batch *batch = block->batch;
-  const uint8_t *tags = column->source >= 0 ? batch->columns[column->source].tag : NULL;
-  const int64_t *numbers = numbers_of(column, batch);
-  const uint8_t wanted = tide_spec_stored_type(column->type);
-  for (size_t i = 0; i < block->rows; i++) {
-    const uint32_t row = block->row[i];
-    const uint8_t tag = column->source < 0 ? wanted : tags != NULL ? tags[row] : TIDE_VAL_NULL;
-    int64_t number = tag == wanted ? numbers[row] : 0;
-    bool null = tag == TIDE_VAL_NULL;
-    if ((null && column->required) || (!null && tag != wanted))
-      refuse(column, batch->since[row], err);
-    if (!null && column->scale > 1 && __builtin_mul_overflow(number, column->scale, &number)) {
-      block->altered[i] = true;
-      null = true;
-    }
-    if (tide_err_is_set(err))
-      return;
-    if (null)
-      tide_parquet_put_null(leaf, 0, 0);
-    else
-      tide_parquet_put_number(leaf, 0, number);
-    parquet->base.encoded += null || column->type == TIDE_TYPE_BOOLEAN ? 1 : NUMBER_SIZE;
-  }
-}
-
-static void add_bytes(struct parquet *parquet, const struct column *column, struct block *block, struct tide_err *err) {
-  struct tide_parquet_leaf *leaf = column->leaf;
-  const struct tide_vec *vec = &block->batch->columns[column->source];
-  const uint8_t wanted = tide_spec_stored_type(column->type);
-  for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
-    const struct tide_val val = tide_vec_get(vec, block->row[i]);
-    const size_t start = leaf->bytes.len;
-    if (val.type == TIDE_VAL_NULL ? column->required : wanted != TIDE_VAL_NULL && val.type != wanted) {
-      refuse(column, block->batch->since[block->row[i]], err);
-    } else if (val.type == TIDE_VAL_NULL) {
-      tide_parquet_put_null(leaf, 0, 0);
-      parquet->base.encoded += 1;
-    } else {
-      put_bytes(parquet, column->type, &val, &leaf->bytes, &block->altered[i], err);
-      tide_parquet_put_appended(leaf, 0, start);
-      parquet->base.encoded += LENGTH_SIZE + leaf->bytes.len - start;
-    }
-  }
-}
-
-static void add_constant(struct parquet *parquet, const struct column *column, struct block *block,
-                         struct tide_err *err) {
-  struct tide_parquet_leaf *leaf = column->leaf;
-  const struct tide_val *value = &column->value;
-  for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
-    block->altered[i] = block->altered[i] || column->constant_altered;
-    if (value->type == TIDE_VAL_NULL) {
-      tide_parquet_put_null(leaf, 0, 0);
-      parquet->base.encoded += 1;
-    } else if (is_bytes(column->type)) {
-      tide_buf_put(&leaf->bytes, value->p, value->n, err);
-      tide_parquet_put_number(leaf, 0, (int64_t)value->n);
-      parquet->base.encoded += LENGTH_SIZE + value->n;
-    } else {
-      tide_parquet_put_number(leaf, 0, value->i);
-      parquet->base.encoded += column->type == TIDE_TYPE_BOOLEAN ? 1 : NUMBER_SIZE;
-    }
-  }
-}
 
 /* ---- rows ---- */
 
-static void weigh(const struct parquet *parquet, struct block *block) {
+static void clear_block(struct tide_parquet_block *block) {
+  memset(block->encoded, 0, block->rows * sizeof *block->encoded);
+  memset(block->altered, 0, block->rows * sizeof *block->altered);
+}
+
+static void weigh(const struct parquet *parquet, struct tide_parquet_block *block) {
   for (size_t i = 0; i < block->rows; i++)
-    block->bytes[i] = parquet->ncolumns * NUMBER_SIZE;
+    block->weight[i] = parquet->ncolumns * NUMBER_SIZE;
   for (size_t at = 0; at < parquet->ncolumns; at++) {
-    const struct column *column = &parquet->columns[at];
-    if (column->constant || column->source < 0 || !is_bytes(column->type))
+    const struct tide_parquet_column *column = &parquet->columns[at];
+    if (column->constant || column->source < 0 || !tide_parquet_column_is_bytes(column->type))
       continue;
     const struct tide_vec *vec = &block->batch->columns[column->source];
     for (size_t i = 0; i < block->rows && vec->tag != NULL; i++)
-      block->bytes[i] += vec->tag[block->row[i]] >= TIDE_VAL_TEXT ? vec->size[block->row[i]] : 0;
+      block->weight[i] += vec->tag[block->row[i]] >= TIDE_VAL_TEXT ? vec->size[block->row[i]] : 0;
   }
 }
 
 /* Takes kept rows from `first` on, as many as the block has room for, and gives the row behind them. */
 static size_t take_rows(struct parquet *parquet, const struct tide_batch *batch, size_t first, size_t end,
                         const uint8_t *keep) {
-  struct block *block = &parquet->block;
+  struct tide_parquet_block *block = &parquet->block;
   block->batch = batch;
   block->rows = 0;
-  for (; first < end && parquet->block_rows + block->rows < BLOCK_ROWS; first++) {
+  for (; first < end && parquet->block_rows + block->rows < TIDE_PARQUET_BLOCK_ROWS; first++) {
     if (keep == NULL || keep[first] != 0)
       block->row[block->rows++] = (uint32_t)first;
   }
   weigh(parquet, block);
   for (size_t i = 0; i < block->rows; i++) {
-    parquet->block_bytes += block->bytes[i];
+    parquet->block_bytes += block->weight[i];
     if (parquet->block_bytes >= BLOCK_BYTES && i + 1 < block->rows) {
       first = block->row[i] + 1;
       block->rows = i + 1;
     }
   }
-  memset(block->altered, 0, block->rows * sizeof *block->altered);
+  clear_block(block);
   parquet->block_rows += block->rows;
   return first;
 }
 
-static void add_rows(struct parquet *parquet, struct tide_err *err) {
-  struct block *block = &parquet->block;
-  for (size_t i = 0; i < parquet->ncolumns && !tide_err_is_set(err); i++) {
-    const struct column *column = &parquet->columns[i];
-    tide_parquet_leaf_reserve(column->leaf, block->rows, err);
-    if (tide_err_is_set(err))
-      return;
-    if (column->constant)
-      add_constant(parquet, column, block, err);
-    else if (is_bytes(column->type))
-      add_bytes(parquet, column, block, err);
-    else
-      add_numbers(parquet, column, block, err);
-  }
-  for (size_t i = 0; i < block->rows; i++)
+static void put_rows(struct parquet *parquet, struct tide_err *err) {
+  struct tide_parquet_block *block = &parquet->block;
+  for (size_t i = 0; i < parquet->ncolumns && !tide_err_is_set(err); i++)
+    tide_parquet_column_put(&parquet->columns[i], block, &parquet->scratch, err);
+  for (size_t i = 0; i < block->rows; i++) {
+    parquet->base.encoded += block->encoded[i];
     parquet->base.altered += block->altered[i];
+  }
 }
 
 static int parquet_rows(struct tide_encoder *encoder, const struct tide_batch *batch, size_t first, size_t count,
@@ -269,8 +114,8 @@ static int parquet_rows(struct tide_encoder *encoder, const struct tide_batch *b
   assert(first <= batch->rows && count <= batch->rows - first);
   while (first < end && !tide_err_is_set(err)) {
     first = take_rows(parquet, batch, first, end, keep);
-    add_rows(parquet, err);
-    if (parquet->block_rows < BLOCK_ROWS && parquet->block_bytes < BLOCK_BYTES)
+    put_rows(parquet, err);
+    if (parquet->block_rows < TIDE_PARQUET_BLOCK_ROWS && parquet->block_bytes < BLOCK_BYTES)
       continue;
     parquet->block_rows = 0;
     parquet->block_bytes = 0;
@@ -278,6 +123,31 @@ static int parquet_rows(struct tide_encoder *encoder, const struct tide_batch *b
       tide_parquet_file_end_rows(parquet->file, out, err);
   }
   return err->rc;
+}
+
+/* The rows of a call make up blocks of their own: what a row counts for does not depend on them. */
+static size_t parquet_measure(struct tide_encoder *encoder, const struct tide_batch *batch, size_t first, size_t count,
+                              const uint8_t *keep, uint64_t most, struct tide_err *err) {
+  struct parquet *parquet = (struct parquet *)encoder;
+  struct tide_parquet_block *block = &parquet->block;
+  const size_t end = first + count;
+  block->batch = batch;
+  while (first < end && !tide_err_is_set(err)) {
+    block->rows = 0;
+    for (; first < end && block->rows < TIDE_PARQUET_BLOCK_ROWS; first++) {
+      if (keep == NULL || keep[first] != 0)
+        block->row[block->rows++] = (uint32_t)first;
+    }
+    clear_block(block);
+    for (size_t i = 0; i < parquet->ncolumns && !tide_err_is_set(err); i++)
+      tide_parquet_column_measure(&parquet->columns[i], block, &parquet->value, &parquet->scratch, err);
+    for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
+      encoder->encoded += block->encoded[i];
+      if (encoder->encoded > most)
+        return block->row[i];
+    }
+  }
+  return end;
 }
 
 static int parquet_finish(struct tide_encoder *encoder, struct tide_buf *out, char ret_hash[TIDE_ENCODER_HASH_SIZE],
@@ -294,7 +164,7 @@ static int parquet_put_stats(const struct tide_encoder *encoder, struct tide_buf
   if (columns == NULL)
     return err->rc;
   for (size_t i = 0; i < parquet->ncolumns; i++) {
-    const struct column *column = &parquet->columns[i];
+    const struct tide_parquet_column *column = &parquet->columns[i];
     const struct tide_parquet_node *node = &parquet->nodes[i + 1];
     if (!column->constant || column->source < 0)
       columns[ncolumns++] = (struct tide_parquet_stats_column){column->name, node->type, node->logical,
@@ -312,6 +182,7 @@ static void parquet_destroy(struct tide_encoder *encoder) {
   tide_free(parquet->columns);
   tide_buf_clear(&parquet->constants);
   tide_buf_clear(&parquet->scratch);
+  tide_buf_clear(&parquet->value);
   tide_buf_clear(&parquet->names);
   tide_buf_clear(&parquet->metadata_texts);
   tide_free(parquet);
@@ -350,7 +221,7 @@ static size_t put_number(struct tide_buf *texts, int64_t number, struct tide_err
 }
 
 /* The constant as the format writes it; bytes go to parquet->constants, which has room, so that they stay. */
-static void set_constant(struct parquet *parquet, struct column *column, const struct tide_val *val,
+static void set_constant(struct parquet *parquet, struct tide_parquet_column *column, const struct tide_val *val,
                          struct tide_err *err) {
   struct tide_buf *constants = &parquet->constants;
   const size_t start = constants->len;
@@ -358,13 +229,13 @@ static void set_constant(struct parquet *parquet, struct column *column, const s
   column->value = *val;
   if (val->type == TIDE_VAL_NULL)
     return;
-  if (is_bytes(column->type)) {
-    put_bytes(parquet, column->type, val, constants, &column->constant_altered, err);
+  if (tide_parquet_column_is_bytes(column->type)) {
+    tide_parquet_put_value(column->type, val, constants, &parquet->scratch, &column->constant_altered, err);
     column->value.n = constants->len - start;
     column->value.i = (int64_t)start;
   } else if (val->type == TIDE_VAL_REAL) {
     memcpy(&column->value.i, &val->r, sizeof val->r);
-  } else if (column->scale > 1 && __builtin_mul_overflow(val->i, column->scale, &column->value.i)) {
+  } else if (!tide_parquet_column_scale(column, &column->value.i)) {
     column->constant_altered = true;
     column->value = tide_val_null();
   }
@@ -383,7 +254,7 @@ static enum tide_parquet_logical table_logical(enum tide_type type) {
 
 static void add_column(struct parquet *parquet, const struct tide_encoder_config *config, int source,
                        struct tide_err *err) {
-  struct column *column = &parquet->columns[parquet->ncolumns++];
+  struct tide_parquet_column *column = &parquet->columns[parquet->ncolumns++];
   const struct tide_column *own = source >= 0 ? &config->spec->columns[source] : NULL;
   column->source = source;
   column->name = tide_encoder_column_name(config->spec, source);
@@ -416,9 +287,9 @@ static void add_columns(struct parquet *parquet, const struct tide_encoder_confi
     parquet->file = tide_parquet_file_create(parquet->nodes, config->ncolumns + 1,
                                              tide_parquet_layout_find(config->layout), config->zstd_level, err);
   for (size_t i = 0; i < parquet->ncolumns && parquet->file != NULL; i++) {
-    struct column *column = &parquet->columns[i];
+    struct tide_parquet_column *column = &parquet->columns[i];
     column->leaf = tide_parquet_file_leaf(parquet->file, i);
-    if (column->constant && is_bytes(column->type) && column->value.type != TIDE_VAL_NULL)
+    if (column->constant && tide_parquet_column_is_bytes(column->type) && column->value.type != TIDE_VAL_NULL)
       column->value.p = parquet->constants.data + column->value.i;
   }
 }
@@ -443,8 +314,11 @@ static void describe(struct parquet *parquet, const struct tide_encoder_config *
 }
 
 static struct tide_encoder *parquet_create(const struct tide_encoder_config *config, struct tide_err *err) {
-  static const struct tide_encoder_methods methods = {
-      .rows = parquet_rows, .finish = parquet_finish, .put_stats = parquet_put_stats, .destroy = parquet_destroy};
+  static const struct tide_encoder_methods methods = {.rows = parquet_rows,
+                                                      .measure = parquet_measure,
+                                                      .finish = parquet_finish,
+                                                      .put_stats = parquet_put_stats,
+                                                      .destroy = parquet_destroy};
   struct parquet *parquet = tide_alloc_zero(1, sizeof *parquet, err);
   if (parquet == NULL)
     return NULL;

@@ -105,6 +105,24 @@ static int lines_rows(struct tide_encoder *encoder, const struct tide_batch *bat
   return err->rc;
 }
 
+/* Only what a value becomes says how long it is; it is neither hashed nor compressed. */
+static size_t lines_measure(struct tide_encoder *encoder, const struct tide_batch *batch, size_t first, size_t count,
+                            const uint8_t *keep, uint64_t most, struct tide_err *err) {
+  struct lines *lines = (struct lines *)encoder;
+  const size_t end = first + count;
+  for (size_t row = first; row < end && !tide_err_is_set(err); row++) {
+    if (keep != NULL && keep[row] == 0)
+      continue;
+    put_row(lines, batch, row, &lines->plain, err);
+    encoder->encoded += lines->title.len + lines->plain.len;
+    tide_buf_reset(&lines->title);
+    tide_buf_reset(&lines->plain);
+    if (encoder->encoded > most)
+      return row;
+  }
+  return end;
+}
+
 static int lines_finish(struct tide_encoder *encoder, struct tide_buf *out, char ret_hash[TIDE_ENCODER_HASH_SIZE],
                         struct tide_err *err) {
   struct lines *lines = (struct lines *)encoder;
@@ -154,7 +172,7 @@ static void add_column(struct lines *lines, const struct tide_encoder_config *co
 struct tide_encoder *tide_lines_create(const struct tide_line_style *style, const struct tide_encoder_config *config,
                                        bool compressed, struct tide_err *err) {
   static const struct tide_encoder_methods methods = {
-      .rows = lines_rows, .finish = lines_finish, .destroy = lines_destroy};
+      .rows = lines_rows, .measure = lines_measure, .finish = lines_finish, .destroy = lines_destroy};
   struct lines *lines = tide_alloc_zero(1, sizeof *lines, err);
   if (lines == NULL)
     return NULL;

@@ -262,37 +262,25 @@ void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, boo
 
 /* ---- measuring ---- */
 
-/* Encodes the rows of a slice one by one and gives the last since that still fits; 0: all do. */
-static int64_t measure_slice(struct tide_encoder *encoder, const struct tide_rows_slice *slice, int64_t max_bytes,
-                             int64_t *fits, struct tide_buf *out, struct tide_err *err) {
-  for (size_t row = slice->first; row < slice->end && !tide_err_is_set(err); row++) {
-    if (slice->keep[row]) {
-      encoder->methods->rows(encoder, slice->batch, row, 1, slice->keep, out, err);
-      tide_buf_reset(out);
-      if (encoder->encoded > (uint64_t)max_bytes && *fits != 0)
-        return *fits;
-    }
-    *fits = slice->batch->since[row];
-    if (encoder->encoded > (uint64_t)max_bytes)
-      return *fits; /* one row alone is too big: it is a batch of its own */
-  }
-  return 0;
-}
-
 int64_t tide_ship_measure(struct tide_dataset *ds, const struct tide_sink_config *config, const char *partition,
                           int64_t above, int64_t upto, int64_t max_bytes, struct tide_err *err) {
   struct tide_rows rows;
   struct tide_rows_slice slice;
-  struct tide_buf out = {0};
   struct tide_encoder *encoder = NULL;
   int64_t fits = 0; /* the last since measured that fits, deleted and skipped rows included */
   int64_t cut = 0;
   if (tide_rows_open(&rows, ds, config, partition, above, upto, err) == 0)
     encoder = tide_ship_encoder(config, &rows, NULL, NULL, err);
-  while (encoder != NULL && cut == 0 && tide_rows_next(&rows, &slice, err))
-    cut = measure_slice(encoder, &slice, max_bytes, &fits, &out, err);
+  while (encoder != NULL && cut == 0 && tide_rows_next(&rows, &slice, err)) {
+    const size_t count = slice.end - slice.first;
+    const size_t over =
+        encoder->methods->measure(encoder, slice.batch, slice.first, count, slice.keep, (uint64_t)max_bytes, err);
+    if (over > slice.first)
+      fits = slice.batch->since[over - 1];
+    if (over < slice.end)
+      cut = fits != 0 ? fits : slice.batch->since[over]; /* one row alone is too big: it is a batch of its own */
+  }
   tide_encoder_destroy(encoder);
-  tide_buf_clear(&out);
   tide_rows_clear(&rows);
   return cut != 0 ? cut : upto;
 }

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/sqlite.h"
+#include "measure.h"
 #include "sink/encoder.h"
 #include "unit.h"
 
@@ -297,9 +298,27 @@ START_TEST(cuts_do_not_change_bytes_and_the_stored_hash_is_the_same) {
 }
 END_TEST
 
+static struct tide_encoder *create_titled(void) {
+  return create(&tide_format_csv, (const int[]){TIDE_ENCODER_SINCE, BODY}, 2, false);
+}
+
+START_TEST(measuring_counts_what_writing_does) {
+  struct tide_batch batch;
+  static uint8_t keep[300];
+  init(&batch);
+  for (int64_t i = 0; i < 300; i++)
+    append(&batch, i + 1, BODY, text(i % 3 == 0 ? "a, b" : ""));
+  for (size_t row = 0; row < batch.rows; row++)
+    keep[row] = row % 5 != 1;
+  expect_measured_as_written(create_titled, &batch, keep);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {a_header_and_rows_in_column_order,
                                 no_rows_are_no_bytes,
+                                measuring_counts_what_writing_does,
                                 null_and_the_empty_text_differ,
                                 null_alone_in_its_line_counts,
                                 quotes_stand_only_where_they_must,

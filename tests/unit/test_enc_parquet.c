@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/sqlite.h"
+#include "measure.h"
 #include "oom.h"
 #include "random.h"
 #include "sink/encoder.h"
@@ -287,6 +288,23 @@ START_TEST(what_cannot_be_held_is_counted) {
 }
 END_TEST
 
+static struct tide_encoder *create_whole(void) {
+  struct tide_err err = {0};
+  return create(all, ALL, &err);
+}
+
+START_TEST(measuring_counts_what_writing_does) {
+  struct tide_batch batch;
+  static uint8_t keep[2500];
+  init(&batch);
+  fill(&batch, 2500);
+  for (size_t row = 0; row < batch.rows; row++)
+    keep[row] = row % 5 != 1;
+  expect_measured_as_written(create_whole, &batch, keep);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 /* 8 + 8 a number, 4 + 10 the partition, 1 a boolean, 1 a NULL: 32. */
 START_TEST(encoded_counts_plain_bytes) {
   static const int list[] = {TIDE_ENCODER_SINCE, TIDE_ENCODER_PARTITION, ID, OK, BODY};
@@ -551,6 +569,7 @@ int main(void) {
                                 large_values_end_row_groups_too,
                                 what_cannot_be_held_is_counted,
                                 encoded_counts_plain_bytes,
+                                measuring_counts_what_writing_does,
                                 null_in_a_required_column_is_damage,
                                 names_are_well_formed,
                                 statistics_are_those_of_an_add_action,

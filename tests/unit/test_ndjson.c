@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/sqlite.h"
+#include "measure.h"
 #include "sink/encoder.h"
 #include "sink/json.h"
 #include "sink/text.h"
@@ -595,6 +596,21 @@ START_TEST(long_text_comes_out_whole) {
 }
 END_TEST
 
+static struct tide_encoder *create_object(void) {
+  return create(&tide_format_ndjson_zst, object_columns, 3);
+}
+
+START_TEST(measuring_counts_what_writing_does) {
+  struct tide_batch batch;
+  static uint8_t keep[600];
+  fill(&batch, 600);
+  for (size_t row = 0; row < batch.rows; row++)
+    keep[row] = row % 5 != 1;
+  expect_measured_as_written(create_object, &batch, keep);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {rows_are_lines_in_column_order,
                                 integers_are_exact,
@@ -611,6 +627,7 @@ int main(void) {
                                 json_depth_is_bounded,
                                 sqlite_reads_the_lines,
                                 cuts_do_not_change_the_bytes,
+                                measuring_counts_what_writing_does,
                                 hash_is_xxh3_of_the_encoded_bytes,
                                 hash_of_a_stored_object_is_the_same,
                                 damaged_compressed_object_has_no_hash,
