@@ -244,12 +244,40 @@ static void count_segment(struct counting *counting, const struct tide_segment_r
   add_bytes(range, segment->raw_bytes, range->rows - before, segment->rows);
 }
 
-static void count_tail(struct counting *counting, struct tide_err *err) {
-  const struct tide_tail_entry *tail = tide_tail_index_find(&counting->ds->tail, counting->stat->partition);
-  const int64_t before = counting->range.rows;
-  if (tail == NULL || tail->last_since <= counting->at)
+/* Counts an entry of the tail. Where DELETE took none, a whole one has as many rows as it says, and one whose numbers
+ * have no gap has a row for each; only others are read. */
+static void count_entry(struct counting *counting, const struct tide_tail_entry *entry, struct tide_err *err) {
+  struct tide_range *range = &counting->range;
+  const int64_t left = counting->max_rows - range->rows;
+  const int64_t upto = entry->last_since < counting->upto ? entry->last_since : counting->upto;
+  const bool complete = entry->first_since > counting->ds->deleted_max;
+  const bool whole = entry->first_since > counting->at && entry->last_since <= counting->upto && entry->rows <= left;
+  const bool dense = entry->last_since - entry->first_since == entry->rows - 1;
+  if (!complete || !(whole || dense)) {
+    count_rows(counting, upto, err);
     return;
-  count_rows(counting, counting->upto, err);
+  }
+  const int64_t above = counting->at < entry->first_since ? entry->first_since - 1 : counting->at;
+  const int64_t rows = whole ? entry->rows : upto - above < left ? upto - above : left;
+  range->rows += rows;
+  range->last = whole ? entry->last_since : above + rows;
+  counting->at = range->last;
+}
+
+static void count_tail(struct counting *counting, struct tide_err *err) {
+  const struct tide_tail_index *index = &counting->ds->tail;
+  const struct tide_tail_entry *tail = tide_tail_index_find(index, counting->stat->partition);
+  const int64_t before = counting->range.rows;
+  if (tail == NULL || tail->last_since <= counting->at || counting->at >= counting->upto)
+    return;
+  for (size_t i = tide_tail_index_above(index, counting->at); i < index->end && !tide_err_is_set(err); i++) {
+    const struct tide_tail_entry *entry = &index->entries[i];
+    if (entry->rows == 0 || entry->partition != counting->stat->partition)
+      continue;
+    if (entry->first_since > counting->upto || counting->range.rows >= counting->max_rows)
+      break;
+    count_entry(counting, entry, err);
+  }
   add_bytes(&counting->range, tail->partition_bytes, counting->range.rows - before, tail->partition_rows);
 }
 

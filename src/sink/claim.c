@@ -29,6 +29,8 @@ struct claim {
   struct tide_watermark watermark;
   struct tide_claim_reach reach;
   struct tide_range range;
+  bool counted; /* the range's rows, when so many had gone from the partition */
+  int64_t gone;
   const struct tide_sink_config *config;
   char *log_id; /* of the names outside */
 };
@@ -77,8 +79,20 @@ static bool waits_for_company(struct claim *claim, struct tide_err *err) {
 static void count_rows(struct claim *claim, int64_t above, int64_t upto, int64_t max_rows, struct tide_err *err) {
   struct tide_stat stat;
   claim->range = (struct tide_range){.until = upto};
-  if (tide_stats_one(claim->ds, text_of(claim), text_size(claim), &stat, err))
-    tide_stats_range(claim->ds, &stat, above, upto, max_rows, &claim->range, err);
+  if (!tide_stats_one(claim->ds, text_of(claim), text_size(claim), &stat, err))
+    return;
+  tide_stats_range(claim->ds, &stat, above, upto, max_rows, &claim->range, err);
+  claim->gone = stat.deleted + stat.pruned;
+  claim->counted = true;
+}
+
+/* Counts the chosen rows again, unless none of the partition has gone since they were: none can come among them. */
+static void count_chosen(struct claim *claim, struct tide_err *err) {
+  struct tide_stat stat;
+  if (claim->counted && tide_stats_one(claim->ds, text_of(claim), text_size(claim), &stat, err) &&
+      stat.deleted + stat.pruned == claim->gone)
+    return;
+  count_rows(claim, claim->watermark.since, claim->range.until, INT64_MAX, err);
 }
 
 static bool forwards(const struct claim *claim) {
@@ -132,9 +146,12 @@ static void choose_bytes(struct claim *claim, struct tide_err *err) {
   const int64_t max_bytes = given > 0 ? given : forwards(claim) ? CLAIM_FORWARD_MAX_BYTES : CLAIM_MAX_BYTES;
   const double most =
       (double)claim->range.raw_bytes * CLAIM_ENCODED_MAX + (double)claim->range.rows * (double)row_bytes_max(claim);
-  if (claim->config->format != NULL && most > (double)max_bytes)
-    claim->range.until = tide_ship_measure(claim->ds, claim->config, text_of(claim), claim->watermark.since,
-                                           claim->range.until, max_bytes, err);
+  if (claim->config->format == NULL || most <= (double)max_bytes)
+    return;
+  const int64_t until = tide_ship_measure(claim->ds, claim->config, text_of(claim), claim->watermark.since,
+                                          claim->range.until, max_bytes, err);
+  claim->counted = claim->counted && until == claim->range.until;
+  claim->range.until = until;
 }
 
 /* ---- under which name and configuration ---- */
@@ -225,8 +242,7 @@ static bool insert(struct claim *claim, struct tide_batch_row *row, struct tide_
       claim->watermark.since != seen.since || claim->watermark.generation != seen.generation ||
       tide_batch_is_open(db, claim->runner->schema, row->sink, row->dataset, row->partition, err))
     return false;
-  /* counted again: rows may have been deleted since they were chosen, and none can be from now on */
-  count_rows(claim, row->since, row->until, INT64_MAX, err);
+  count_chosen(claim, err); /* from now on none can be deleted */
   row->rows = claim->range.rows;
   if (row->rows == 0)
     return false;
@@ -302,7 +318,7 @@ static void fill_view(struct claim *claim, enum tide_claim_outcome outcome, stru
     read_log_id(claim, err);
     if (!tide_err_is_set(err))
       choose_bytes(claim, err);
-    count_rows(claim, claim->watermark.since, claim->range.until, INT64_MAX, err);
+    count_chosen(claim, err);
     view->object = tide_err_is_set(err) ? NULL : forwards(claim) ? make_key(claim, err) : make_object(claim, err);
   }
   view->since = claim->watermark.since;
