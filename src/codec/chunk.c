@@ -18,7 +18,8 @@ enum { ROWS_MAX = 1 << 20, ZSTD_BODY_MIN = 32, ZSTD_GAIN = 16 };
 struct tide_frame_encoder {
   struct tide_zpress *press;
   struct tide_trial trial;
-  struct tide_buf body;
+  struct tide_body body;
+  struct tide_textcol_scratch texts;
   int64_t *numbers; /* of one type, gathered */
   size_t numbers_cap;
   struct tide_slice *slices;
@@ -42,7 +43,8 @@ void tide_frame_encoder_destroy(struct tide_frame_encoder *encoder) {
     return;
   tide_zpress_destroy(encoder->press);
   tide_trial_clear(&encoder->trial);
-  tide_buf_clear(&encoder->body);
+  tide_body_clear(&encoder->body);
+  tide_textcol_scratch_clear(&encoder->texts);
   tide_free(encoder->numbers);
   tide_free(encoder->slices);
   tide_free(encoder);
@@ -82,11 +84,11 @@ static const struct tide_slice *gather_slices(struct tide_frame_encoder *encoder
   return encoder->slices;
 }
 
-static void write_body(struct tide_frame_encoder *encoder, const struct tide_vec *vec, size_t first, size_t rows,
-                       struct tide_err *err) {
-  struct tide_buf *body = &encoder->body;
+static void write_body(struct tide_frame_encoder *encoder, struct tide_template_set *set, const struct tide_vec *vec,
+                       size_t first, size_t rows, struct tide_err *err) {
+  struct tide_body *body = &encoder->body;
   size_t counts[TIDE_VAL_TYPES];
-  tide_tagcol_write(vec->tag + first, rows, counts, body, err);
+  tide_tagcol_write(vec->tag + first, rows, counts, &body->sections, err);
   if (counts[TIDE_VAL_INT] > 0) {
     const int64_t *values = gather_numbers(encoder, vec, first, rows, TIDE_VAL_INT, counts[TIDE_VAL_INT], err);
     if (values != NULL)
@@ -101,41 +103,60 @@ static void write_body(struct tide_frame_encoder *encoder, const struct tide_vec
   if (texts > 0) {
     const struct tide_slice *slices = gather_slices(encoder, vec, first, rows, err);
     if (slices != NULL)
-      tide_textcol_write(&encoder->trial, slices, texts, body, err);
+      tide_textcol_write(&encoder->texts, &encoder->trial, set, slices, texts, body, err);
   }
 }
 
-/* Appends the body, compressed when that saves a sixteenth: below it the time to decompress is not paid for. */
-static int write_frame(struct tide_frame_encoder *encoder, struct tide_buf *out, struct tide_err *err) {
-  const struct tide_buf *body = &encoder->body;
+/* Appends the sections, compressed when that saves a sixteenth: below it the time to decompress is not paid for. */
+static void write_sections(struct tide_frame_encoder *encoder, struct tide_buf *out, struct tide_err *err) {
+  const struct tide_buf *sections = &encoder->body.sections;
   size_t start = out->len;
-  if (body->len >= ZSTD_BODY_MIN && !tide_err_is_set(err)) {
+  if (sections->len >= ZSTD_BODY_MIN && !tide_err_is_set(err)) {
     tide_buf_put_u8(out, TIDE_FRAME_ZSTD, err);
-    tide_buf_put_varint(out, body->len, err);
-    tide_zpress_frame(encoder->press, body->data, body->len, out, err);
-    if (out->len - start <= body->len - body->len / ZSTD_GAIN)
-      return err->rc;
+    tide_buf_put_varint(out, sections->len, err);
+    tide_zpress_frame(encoder->press, sections->data, sections->len, out, err);
+    if (out->len - start <= sections->len - sections->len / ZSTD_GAIN)
+      return;
     out->len = start;
   }
   tide_buf_put_u8(out, TIDE_FRAME_STORED, err);
-  tide_buf_put(out, body->data, body->len, err);
+  tide_buf_put(out, sections->data, sections->len, err);
+}
+
+static int write_frame(struct tide_frame_encoder *encoder, struct tide_buf *out, struct tide_err *err) {
+  const struct tide_buf *bits = &encoder->body.bits;
+  if (bits->len > 0) {
+    tide_buf_put_u8(out, TIDE_FRAME_SPLIT, err);
+    tide_buf_put_varint(out, bits->len, err);
+    tide_buf_put(out, bits->data, bits->len, err);
+  }
+  write_sections(encoder, out, err);
   return err->rc;
 }
 
-int tide_frame_encode(struct tide_frame_encoder *encoder, const struct tide_vec *vec, size_t first, size_t rows,
-                      struct tide_buf *out, struct tide_err *err) {
+int tide_frame_encode(struct tide_frame_encoder *encoder, struct tide_template_set *set, const struct tide_vec *vec,
+                      size_t first, size_t rows, struct tide_buf *out, struct tide_err *err) {
   assert(rows > 0 && rows <= ROWS_MAX);
-  tide_buf_reset(&encoder->body);
-  write_body(encoder, vec, first, rows, err);
+  tide_body_reset(&encoder->body);
+  write_body(encoder, set, vec, first, rows, err);
   return write_frame(encoder, out, err);
 }
 
 int tide_frame_encode_ints(struct tide_frame_encoder *encoder, const int64_t *values, size_t rows, struct tide_buf *out,
                            struct tide_err *err) {
   assert(rows > 0 && rows <= ROWS_MAX);
-  tide_buf_reset(&encoder->body);
-  tide_buf_put_u8(&encoder->body, TIDE_VAL_INT, err);
+  tide_body_reset(&encoder->body);
+  tide_buf_put_u8(&encoder->body.sections, TIDE_VAL_INT, err);
   tide_intcol_write(&encoder->trial, values, rows, &encoder->body, err);
+  return write_frame(encoder, out, err);
+}
+
+int tide_frame_encode_templates(struct tide_frame_encoder *encoder, const struct tide_template_set *set,
+                                struct tide_buf *out, struct tide_err *err) {
+  if (set->nnumbered == 0)
+    return err->rc;
+  tide_body_reset(&encoder->body);
+  tide_template_set_put(set, &encoder->trial, &encoder->body, err);
   return write_frame(encoder, out, err);
 }
 
@@ -146,8 +167,8 @@ struct tide_frame_decoder {
   struct tide_buf body; /* for integers, which leave nothing behind in it */
   int64_t *numbers;     /* of the rows of one type, before they are spread over all rows */
   uint32_t *sizes;
-  int64_t *entries; /* of a dictionary */
-  size_t cap;       /* rows that these have room for */
+  size_t cap; /* rows that these have room for */
+  struct tide_textcol_reader texts;
 };
 
 struct tide_frame_decoder *tide_frame_decoder_create(struct tide_err *err) {
@@ -157,10 +178,8 @@ struct tide_frame_decoder *tide_frame_decoder_create(struct tide_err *err) {
 static void free_scratch(struct tide_frame_decoder *decoder) {
   tide_free(decoder->numbers);
   tide_free(decoder->sizes);
-  tide_free(decoder->entries);
   decoder->numbers = NULL;
   decoder->sizes = NULL;
-  decoder->entries = NULL;
   decoder->cap = 0;
 }
 
@@ -170,6 +189,7 @@ void tide_frame_decoder_destroy(struct tide_frame_decoder *decoder) {
   tide_zpand_destroy(decoder->pand);
   tide_buf_clear(&decoder->body);
   free_scratch(decoder);
+  tide_textcol_reader_clear(&decoder->texts);
   tide_free(decoder);
 }
 
@@ -179,7 +199,6 @@ static int reserve_scratch(struct tide_frame_decoder *decoder, size_t rows, stru
   free_scratch(decoder);
   decoder->numbers = tide_realloc(NULL, rows, sizeof *decoder->numbers, err);
   decoder->sizes = tide_realloc(NULL, rows, sizeof *decoder->sizes, err);
-  decoder->entries = tide_realloc(NULL, rows + 1, sizeof *decoder->entries, err);
   if (!tide_err_is_set(err))
     decoder->cap = rows;
   return err->rc;
@@ -190,16 +209,24 @@ static int corrupt(const char *what, struct tide_err *err) {
   return err->rc;
 }
 
-/* Fills `body` with the frame's body. */
-static int open_frame(struct tide_frame_decoder *decoder, const void *bytes, size_t size, struct tide_buf *body,
-                      struct tide_err *err) {
+/* Fills `sections`, and ret_bits with a view of the frame's bits. */
+static int open_frame(struct tide_frame_decoder *decoder, const void *bytes, size_t size, struct tide_buf *sections,
+                      struct tide_rd *ret_bits, struct tide_err *err) {
   struct tide_rd rd = tide_rd_over(bytes, size);
   uint8_t packing = tide_rd_u8(&rd);
-  tide_buf_reset(body);
+  *ret_bits = tide_rd_over(NULL, 0);
+  tide_buf_reset(sections);
+  if (packing == TIDE_FRAME_SPLIT) {
+    const size_t bits_size = (size_t)tide_rd_varint_max(&rd, tide_rd_left(&rd));
+    const unsigned char *bits = tide_rd_bytes(&rd, bits_size);
+    if (bits != NULL)
+      *ret_bits = tide_rd_over(bits, bits_size);
+    packing = tide_rd_u8(&rd);
+  }
   if (rd.bad || packing > TIDE_FRAME_ZSTD)
     return corrupt("unknown kind of frame", err);
   if (packing == TIDE_FRAME_STORED) {
-    tide_buf_put(body, rd.at, tide_rd_left(&rd), err);
+    tide_buf_put(sections, rd.at, tide_rd_left(&rd), err);
     return err->rc;
   }
   uint64_t raw_size = tide_rd_varint(&rd);
@@ -207,10 +234,22 @@ static int open_frame(struct tide_frame_decoder *decoder, const void *bytes, siz
     return corrupt("the frame states a size that it cannot have", err);
   if (decoder->pand == NULL)
     decoder->pand = tide_zpand_create(err);
-  if (decoder->pand == NULL || tide_buf_reserve(body, (size_t)raw_size, err) != 0)
+  if (decoder->pand == NULL || tide_buf_reserve(sections, (size_t)raw_size, err) != 0)
     return err->rc;
-  body->len = (size_t)raw_size;
-  return tide_zpand_frame(decoder->pand, rd.at, tide_rd_left(&rd), body->data, body->len, err);
+  sections->len = (size_t)raw_size;
+  return tide_zpand_frame(decoder->pand, rd.at, tide_rd_left(&rd), sections->data, sections->len, err);
+}
+
+static bool is_read_up(const struct tide_body_rd *rd) {
+  return !rd->sections.bad && tide_rd_left(&rd->sections) == 0 && tide_rd_left(&rd->bits) == 0;
+}
+
+int tide_frame_decode_templates(struct tide_frame_decoder *decoder, const void *bytes, size_t size,
+                                struct tide_template_book *book, struct tide_err *err) {
+  struct tide_rd bits;
+  if (open_frame(decoder, bytes, size, &book->bytes, &bits, err) != 0)
+    return err->rc;
+  return tide_template_book_parse(book, bits, err);
 }
 
 /* Gives each row with one of the tags (low to high) the next of the gathered numbers; sizes may be NULL. */
@@ -228,8 +267,9 @@ static void spread(struct tide_vec *vec, size_t rows, uint8_t low, uint8_t high,
 }
 
 /* Reads the sections behind the tags. Those of one type that fills all rows go straight to the column. */
-static void read_values(struct tide_frame_decoder *decoder, struct tide_rd *rd, size_t rows, const size_t *counts,
-                        struct tide_vec *vec) {
+static void read_values(struct tide_frame_decoder *decoder, const struct tide_template_book *book,
+                        struct tide_body_rd *rd, size_t rows, const size_t *counts, struct tide_vec *vec,
+                        struct tide_err *err) {
   size_t ints = counts[TIDE_VAL_INT], reals = counts[TIDE_VAL_REAL];
   size_t texts = counts[TIDE_VAL_TEXT] + counts[TIDE_VAL_BLOB];
   bool mixed = ints < rows && reals < rows && texts < rows;
@@ -241,34 +281,35 @@ static void read_values(struct tide_frame_decoder *decoder, struct tide_rd *rd, 
     memset(vec->size, 0, rows * sizeof *vec->size);
   if (ints > 0) {
     tide_intcol_read(rd, ints, numbers);
-    if (mixed && !rd->bad)
+    if (mixed && !rd->sections.bad)
       spread(vec, rows, TIDE_VAL_INT, TIDE_VAL_INT, numbers, NULL);
   }
-  if (reals > 0) {
+  if (reals > 0 && !rd->sections.bad) {
     tide_realcol_read(rd, reals, numbers);
-    if (mixed && !rd->bad)
+    if (mixed && !rd->sections.bad)
       spread(vec, rows, TIDE_VAL_REAL, TIDE_VAL_REAL, numbers, NULL);
   }
-  if (texts > 0) {
-    tide_textcol_read(rd, texts, vec->base, numbers, sizes, decoder->entries);
-    if (mixed && !rd->bad)
+  if (texts > 0 && !rd->sections.bad) {
+    tide_textcol_read(&decoder->texts, book, rd, texts, &vec->bytes, numbers, sizes, err);
+    if (mixed && !rd->sections.bad && !tide_err_is_set(err))
       spread(vec, rows, TIDE_VAL_TEXT, TIDE_VAL_BLOB, numbers, sizes);
   }
 }
 
-int tide_frame_decode(struct tide_frame_decoder *decoder, const void *bytes, size_t size, size_t rows,
-                      struct tide_vec *vec, struct tide_err *err) {
+int tide_frame_decode(struct tide_frame_decoder *decoder, const struct tide_template_book *book, const void *bytes,
+                      size_t size, size_t rows, struct tide_vec *vec, struct tide_err *err) {
   assert(rows > 0 && rows <= ROWS_MAX);
+  struct tide_body_rd rd;
   if (tide_vec_reserve(vec, rows, err) != 0 || reserve_scratch(decoder, rows, err) != 0 ||
-      open_frame(decoder, bytes, size, &vec->bytes, err) != 0)
+      open_frame(decoder, bytes, size, &vec->bytes, &rd.bits, err) != 0)
     return err->rc;
-  vec->base = vec->bytes.data;
-  struct tide_rd rd = tide_rd_over(vec->bytes.data, vec->bytes.len);
+  rd.sections = tide_rd_over(vec->bytes.data, vec->bytes.len);
   size_t counts[TIDE_VAL_TYPES];
-  tide_tagcol_read(&rd, rows, vec->tag, counts);
-  if (!rd.bad)
-    read_values(decoder, &rd, rows, counts, vec);
-  if (rd.bad || tide_rd_left(&rd) > 0)
+  tide_tagcol_read(&rd.sections, rows, vec->tag, counts);
+  if (!rd.sections.bad)
+    read_values(decoder, book, &rd, rows, counts, vec, err);
+  vec->base = vec->bytes.data;
+  if (!tide_err_is_set(err) && !is_read_up(&rd))
     corrupt("the frame does not hold what its rows need", err);
   return err->rc;
 }
@@ -276,13 +317,14 @@ int tide_frame_decode(struct tide_frame_decoder *decoder, const void *bytes, siz
 int tide_frame_decode_ints(struct tide_frame_decoder *decoder, const void *bytes, size_t size, size_t rows,
                            int64_t *ret_values, struct tide_err *err) {
   assert(rows > 0 && rows <= ROWS_MAX);
-  if (open_frame(decoder, bytes, size, &decoder->body, err) != 0)
+  struct tide_body_rd rd;
+  if (open_frame(decoder, bytes, size, &decoder->body, &rd.bits, err) != 0)
     return err->rc;
-  struct tide_rd rd = tide_rd_over(decoder->body.data, decoder->body.len);
-  if (tide_rd_u8(&rd) != TIDE_VAL_INT)
-    rd.bad = true;
+  rd.sections = tide_rd_over(decoder->body.data, decoder->body.len);
+  if (tide_rd_u8(&rd.sections) != TIDE_VAL_INT)
+    rd.sections.bad = true;
   tide_intcol_read(&rd, rows, ret_values);
-  if (rd.bad || tide_rd_left(&rd) > 0)
+  if (!is_read_up(&rd))
     corrupt("the frame does not hold what its rows need", err);
   return err->rc;
 }

@@ -7,12 +7,14 @@
  *   OFFSET_PLANES  u8 planes, zigzag base, n numbers in planes         the same
  *   DELTA_BITS     u8 width, zigzag first, zigzag base, n-1 numbers    value = the one before + base + number
  *   DELTA_PLANES   u8 planes, zigzag first, zigzag base, n-1 numbers   the same
+ *   OFFSET_BESIDE  as OFFSET_BITS, but the numbers are the next of the frame's bits (body.h), from a whole byte on
+ *   DELTA_BESIDE   as DELTA_BITS, the same
  *
- * zigzag as in base/buf.h, bits and planes as in bitpack.h. */
+ * The last two are of format version 2. zigzag as in base/buf.h, bits and planes as in bitpack.h. */
 #ifndef TIDE_CODEC_INTCOL_H
 #define TIDE_CODEC_INTCOL_H
 
-#include "base/rd.h"
+#include "codec/body.h"
 #include "codec/trial.h"
 
 enum tide_intcol_kind {
@@ -20,19 +22,21 @@ enum tide_intcol_kind {
   TIDE_INTCOL_OFFSET_BITS = 1,
   TIDE_INTCOL_OFFSET_PLANES = 2,
   TIDE_INTCOL_DELTA_BITS = 3,
-  TIDE_INTCOL_DELTA_PLANES = 4
+  TIDE_INTCOL_DELTA_PLANES = 4,
+  TIDE_INTCOL_OFFSET_BESIDE = 5,
+  TIDE_INTCOL_DELTA_BESIDE = 6
 };
 
-/* Appends the section of n values, n at least 1. Without a trial (NULL) the smallest before compression: constant or
- * bits. */
-void tide_intcol_write(struct tide_trial *trial, const int64_t *values, size_t n, struct tide_buf *out,
+/* Appends the section of n values, n at least 1. Planes are taken when they compress well: by the entropy of their bytes,
+ * or, with a trial, as measured. Other numbers are laid out in bits, and many of them beside the sections. */
+void tide_intcol_write(struct tide_trial *trial, const int64_t *values, size_t n, struct tide_body *body,
                        struct tide_err *err);
 
-/* Appends the section in that layout (OFFSET or DELTA), whether it is small or not. */
-void tide_intcol_write_as(enum tide_intcol_kind kind, const int64_t *values, size_t n, struct tide_buf *out,
+/* Appends the section in that layout (all but CONSTANT), whether it is small or not. */
+void tide_intcol_write_as(enum tide_intcol_kind kind, const int64_t *values, size_t n, struct tide_body *body,
                           struct tide_err *err);
 
-/* Reads a section of n values, n at least 1. Damage sets rd->bad; the values are then worthless. */
-void tide_intcol_read(struct tide_rd *rd, size_t n, int64_t *ret_values);
+/* Reads a section of n values, n at least 1. Damage sets rd->sections.bad; the values are then worthless. */
+void tide_intcol_read(struct tide_body_rd *rd, size_t n, int64_t *ret_values);
 
 #endif

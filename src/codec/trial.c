@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { LEVEL = 1, GAIN = 8 };
+enum { LEVEL = 1, GAIN = 16 };
 
 int tide_trial_init(struct tide_trial *trial, struct tide_err *err) {
   *trial = (struct tide_trial){.press = tide_zpress_create(LEVEL, err)};

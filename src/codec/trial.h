@@ -20,7 +20,7 @@ void tide_trial_clear(struct tide_trial *trial); /* all zero is fine */
 size_t tide_trial_size(struct tide_trial *trial, const void *bytes, size_t size, struct tide_err *err);
 
 /* out holds two layouts of one section: [start, middle), which takes *best bytes when compressed, and [middle, len).
- * Keeps the second one, and puts its size into *best, when it saves an eighth (what is laid out in bits decodes
+ * Keeps the second one, and puts its size into *best, when it saves a sixteenth (what is laid out in bits decodes
  * faster); otherwise the first. */
 void tide_trial_keep_better(struct tide_trial *trial, struct tide_buf *out, size_t start, size_t middle, size_t *best,
                             struct tide_err *err);

@@ -12,6 +12,7 @@ int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_
   /* read anew, for the handle's is older than the last seal */
   tide_catalog_config(ds->conn->db, tide_dataset_names(ds), &config, err);
   packer->next_chunk = config.next_chunk;
+  packer->format = config.format;
   return err->rc;
 }
 
@@ -33,6 +34,10 @@ void tide_packer_write(struct tide_packer *packer, struct tide_err *err) {
                                           .level = packer->level};
   if (tide_segment_writer_finish(packer->writer, &out, err) == 0)
     tide_chunks_store(ds->conn->db, tide_dataset_names(ds), &place, &out, err);
+  if (packer->format < TIDE_CATALOG_FORMAT) {
+    tide_catalog_raise_format(ds->conn->db, tide_dataset_names(ds), err);
+    packer->format = TIDE_CATALOG_FORMAT;
+  }
   if (!tide_err_is_set(err)) {
     packer->next_chunk += (int64_t)out.nchunks;
     packer->segments++;

@@ -17,6 +17,7 @@ struct tide_packer {
   int64_t level;    /* zstd's */
   int64_t revision; /* of the segments made */
   int64_t next_chunk;
+  int64_t format; /* the dataset's, as stored */
   struct tide_frame_encoder *encoder;
   struct tide_segment_writer *writer; /* has the rows of the next segment */
   int64_t segments;                   /* made since start, as the next two */

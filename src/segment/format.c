@@ -16,7 +16,8 @@ enum {
   META_BODY_AT = 13,
   CHUNK_CHECKSUM_AT = 1,
   CHUNK_BODY_AT = 9,
-  FRAME_HEADER_MAX = 10 + 4 + 10 /* size, hash, first since */
+  TEMPLATES_HEADER_MAX = 10 + 4,                                        /* size, hash */
+  FRAME_HEADER_MAX = 10 + 4 + 10 + 2 + 2 * (2 + TIDE_ZONEMAP_BYTES_MAX) /* size, hash, first since, zone */
 };
 
 static const unsigned char magic[4] = {'T', 'S', 'E', 'G'};
@@ -58,29 +59,6 @@ void tide_format_meta_clear(struct tide_format_meta *meta) {
   *meta = (struct tide_format_meta){0};
 }
 
-static void put_value(const struct tide_val *val, struct tide_buf *out, struct tide_err *err) {
-  tide_buf_put_u8(out, val->type, err);
-  if (val->type == TIDE_VAL_INT) {
-    tide_buf_put_zigzag(out, val->i, err);
-  } else if (val->type == TIDE_VAL_REAL) {
-    uint64_t bits;
-    memcpy(&bits, &val->r, sizeof bits);
-    tide_buf_put_u64(out, bits, err);
-  } else {
-    tide_buf_put_u8(out, (uint8_t)val->n, err);
-    tide_buf_put(out, val->p, val->n, err);
-  }
-}
-
-static void put_zone(const struct tide_zone *zone, struct tide_buf *out, struct tide_err *err) {
-  tide_buf_put_u8(out, zone->types, err);
-  tide_buf_put_u8(out, zone->bounded ? 1 : 0, err);
-  if (zone->bounded) {
-    put_value(&zone->min, out, err);
-    put_value(&zone->max, out, err);
-  }
-}
-
 void tide_format_put_meta(const struct tide_format_meta *meta, struct tide_buf *out, struct tide_err *err) {
   size_t start = out->len;
   tide_buf_put(out, magic, sizeof magic, err);
@@ -99,7 +77,7 @@ void tide_format_put_meta(const struct tide_format_meta *meta, struct tide_buf *
     tide_buf_put_u64(out, entry->checksum, err);
   }
   for (size_t i = 0; i < meta->ncolumns; i++)
-    put_zone(&meta->zones[i], out, err);
+    tide_zonemap_put(&meta->zones[i], out, err);
   if (!tide_err_is_set(err)) {
     unsigned char *at = out->data + start;
     tide_store_u64(at + META_CHECKSUM_AT,
@@ -107,41 +85,11 @@ void tide_format_put_meta(const struct tide_format_meta *meta, struct tide_buf *
   }
 }
 
-static struct tide_val read_value(struct tide_rd *rd) {
-  struct tide_val val = {.type = tide_rd_u8(rd)};
-  if (val.type == TIDE_VAL_INT) {
-    val.i = tide_rd_zigzag(rd);
-  } else if (val.type == TIDE_VAL_REAL) {
-    uint64_t bits = tide_rd_u64(rd);
-    memcpy(&val.r, &bits, sizeof bits);
-    if (val.r != val.r) /* NaN */
-      rd->bad = true;
-  } else if (val.type == TIDE_VAL_TEXT || val.type == TIDE_VAL_BLOB) {
-    val.n = tide_rd_u8(rd);
-    val.p = tide_rd_bytes(rd, val.n);
-    if (val.n > TIDE_ZONEMAP_BYTES_MAX)
-      rd->bad = true;
-  } else {
+/* A column with other values than NULL has a chunk, and no other has. */
+static void read_column_zone(struct tide_rd *rd, bool has_chunk, struct tide_zone *ret_zone) {
+  tide_zonemap_read(rd, ret_zone);
+  if ((ret_zone->types >> TIDE_VAL_INT != 0) != has_chunk)
     rd->bad = true;
-  }
-  return rd->bad ? tide_val_null() : val;
-}
-
-static void read_zone(struct tide_rd *rd, bool has_chunk, struct tide_zone *ret_zone) {
-  struct tide_zone zone = {.types = tide_rd_u8(rd)};
-  uint8_t bounds = tide_rd_u8(rd);
-  bool has_values = zone.types > 1; /* some other type than NULL */
-  if (zone.types >> TIDE_VAL_TYPES != 0 || has_values != has_chunk || bounds > (has_values ? 1 : 0))
-    rd->bad = true;
-  if (bounds == 1 && !rd->bad) {
-    zone.bounded = true;
-    zone.min = read_value(rd);
-    zone.max = read_value(rd);
-    if ((zone.types >> zone.min.type & 1) == 0 || (zone.types >> zone.max.type & 1) == 0 ||
-        tide_val_compare(&zone.min, &zone.max) > 0)
-      rd->bad = true;
-  }
-  *ret_zone = zone;
 }
 
 /* header_max: the most that the header of a chunk with these rows can take, so that nobody asks for more memory. */
@@ -159,14 +107,15 @@ static void read_entry(struct tide_rd *rd, uint64_t header_max, struct tide_form
 
 /* The body, into meta that was initialised with its number of columns. */
 static void read_entries_and_zones(struct tide_rd *rd, struct tide_format_meta *meta) {
-  uint64_t header_max = CHUNK_BODY_AT + (uint64_t)tide_format_frames(meta->rows) * FRAME_HEADER_MAX;
+  uint64_t header_max =
+      CHUNK_BODY_AT + TEMPLATES_HEADER_MAX + (uint64_t)tide_format_frames(meta->rows) * FRAME_HEADER_MAX;
   for (size_t i = 0; i < TIDE_SEGMENT_COLUMN_FIRST + meta->ncolumns && !rd->bad; i++) {
     read_entry(rd, header_max, &meta->entries[i]);
     if (i < TIDE_SEGMENT_COLUMN_FIRST && meta->entries[i].chunk_size == 0)
       rd->bad = true;
   }
   for (size_t i = 0; i < meta->ncolumns && !rd->bad; i++)
-    read_zone(rd, meta->entries[TIDE_SEGMENT_COLUMN_FIRST + i].chunk_size > 0, &meta->zones[i]);
+    read_column_zone(rd, meta->entries[TIDE_SEGMENT_COLUMN_FIRST + i].chunk_size > 0, &meta->zones[i]);
 }
 
 static int check_envelope(const unsigned char *bytes, size_t size, struct tide_err *err) {
@@ -177,7 +126,7 @@ static int check_envelope(const unsigned char *bytes, size_t size, struct tide_e
     return corrupt("the segment's meta fails its checksum", err);
   if (version > TIDE_FORMAT_VERSION)
     return newer(version, err);
-  return version == TIDE_FORMAT_VERSION ? 0 : corrupt("the segment's meta has no known format version", err);
+  return version > 0 ? 0 : corrupt("the segment's meta has no known format version", err);
 }
 
 int tide_format_read_meta(const void *bytes, size_t size, size_t max_columns, struct tide_format_meta *ret_meta,
@@ -195,6 +144,7 @@ int tide_format_read_meta(const void *bytes, size_t size, size_t max_columns, st
     return corrupt("the segment's meta contradicts itself", err);
   if (tide_format_meta_init(ret_meta, ncolumns, err) != 0)
     return err->rc;
+  ret_meta->version = ((const unsigned char *)bytes)[META_VERSION_AT];
   ret_meta->rows = rows;
   ret_meta->first_since = first;
   ret_meta->last_since = (int64_t)((uint64_t)first + span);
@@ -229,23 +179,31 @@ void tide_format_directory_clear(struct tide_format_directory *directory) {
   tide_free(directory->offsets);
   tide_free(directory->hashes);
   tide_free(directory->first_since);
+  tide_free(directory->zones);
+  tide_free(directory->zone_bytes);
+  tide_buf_clear(&directory->zones_put);
   *directory = (struct tide_format_directory){0};
 }
 
+void tide_format_directory_reset(struct tide_format_directory *directory) {
+  directory->nframes = 0;
+  tide_buf_reset(&directory->zones_put);
+}
+
 void tide_format_directory_add(struct tide_format_directory *directory, const void *frame, size_t size,
-                               int64_t first_since, struct tide_err *err) {
+                               int64_t first_since, const struct tide_zone *zone, struct tide_err *err) {
   void *offsets = directory->offsets, *hashes = directory->hashes, *sinces = directory->first_since;
   const size_t n = directory->nframes;
   if (tide_err_is_set(err))
     return;
-  tide_grow(&offsets, &directory->offsets_cap, n + 2, sizeof *directory->offsets, err);
-  directory->offsets = offsets;
-  if (!tide_err_is_set(err))
-    tide_grow(&hashes, &directory->hashes_cap, n + 1, sizeof *directory->hashes, err);
-  directory->hashes = hashes;
-  if (!tide_err_is_set(err))
+  if (tide_grow(&offsets, &directory->offsets_cap, n + 2, sizeof *directory->offsets, err) == 0 &&
+      tide_grow(&hashes, &directory->hashes_cap, n + 1, sizeof *directory->hashes, err) == 0)
     tide_grow(&sinces, &directory->first_since_cap, n + 1, sizeof *directory->first_since, err);
+  directory->offsets = offsets;
+  directory->hashes = hashes;
   directory->first_since = sinces;
+  if (zone != NULL)
+    tide_zonemap_put(zone, &directory->zones_put, err);
   if (tide_err_is_set(err))
     return;
   if (n == 0)
@@ -256,30 +214,43 @@ void tide_format_directory_add(struct tide_format_directory *directory, const vo
   directory->nframes = n + 1;
 }
 
-void tide_format_put_header(const struct tide_format_directory *directory, bool is_since, struct tide_buf *out,
-                            struct tide_format_entry *ret_entry, struct tide_err *err) {
+void tide_format_put_header(const struct tide_format_directory *directory, bool is_since,
+                            const struct tide_buf *templates, struct tide_buf *out, struct tide_format_entry *ret_entry,
+                            struct tide_err *err) {
   size_t start = out->len, n = directory->nframes;
   tide_buf_put_u8(out, TIDE_FORMAT_VERSION, err);
   tide_buf_put_u64(out, 0, err); /* the checksum, set below */
+  tide_buf_put_varint(out, templates->len, err);
+  if (templates->len > 0)
+    tide_buf_put_u32(out, tide_format_hash(templates->data, templates->len), err);
   for (size_t i = 0; i < n; i++) {
     tide_buf_put_varint(out, directory->offsets[i + 1] - directory->offsets[i], err);
     tide_buf_put_u32(out, directory->hashes[i], err);
   }
   for (size_t i = 1; is_since && i < n; i++)
     tide_buf_put_varint(out, (uint64_t)directory->first_since[i] - (uint64_t)directory->first_since[i - 1], err);
+  tide_buf_put(out, directory->zones_put.data, directory->zones_put.len, err);
   if (tide_err_is_set(err))
     return;
   unsigned char *at = out->data + start;
   size_t size = out->len - start;
   uint64_t sum = checksum(at + CHUNK_BODY_AT, size - CHUNK_BODY_AT, TIDE_FORMAT_VERSION);
   tide_store_u64(at + CHUNK_CHECKSUM_AT, sum);
-  *ret_entry =
-      (struct tide_format_entry){.chunk_size = size + directory->offsets[n], .header_size = size, .checksum = sum};
+  *ret_entry = (struct tide_format_entry){
+      .chunk_size = size + templates->len + directory->offsets[n], .header_size = size, .checksum = sum};
+}
+
+static void read_templates(struct tide_rd *rd, const struct tide_format_entry *entry,
+                           struct tide_format_directory *directory) {
+  directory->templates_at = entry->header_size;
+  directory->templates_size = tide_rd_varint_max(rd, entry->chunk_size - entry->header_size);
+  if (directory->templates_size > 0)
+    directory->templates_hash = tide_rd_u32(rd);
 }
 
 static void read_frames(struct tide_rd *rd, const struct tide_format_entry *entry,
                         struct tide_format_directory *directory) {
-  uint64_t at = entry->header_size;
+  uint64_t at = entry->header_size + directory->templates_size;
   for (size_t i = 0; i < directory->nframes && !rd->bad; i++) {
     directory->offsets[i] = at;
     uint64_t size = tide_rd_varint_max(rd, entry->chunk_size - at);
@@ -307,31 +278,56 @@ static void read_first_sinces(struct tide_rd *rd, const struct tide_format_meta 
   }
 }
 
-static int check_header(const unsigned char *bytes, const struct tide_format_entry *entry, struct tide_err *err) {
+/* The rest of the header; the zones' texts are views into a copy of it. */
+static int read_zones(struct tide_rd *rd, struct tide_format_directory *directory, struct tide_err *err) {
+  const size_t size = tide_rd_left(rd);
+  directory->zones = tide_alloc_zero(directory->nframes, sizeof *directory->zones, err);
+  directory->zone_bytes = tide_alloc(size, err);
+  if (tide_err_is_set(err))
+    return err->rc;
+  memcpy(directory->zone_bytes, rd->at, size);
+  struct tide_rd copy = tide_rd_over(directory->zone_bytes, size);
+  for (size_t i = 0; i < directory->nframes && !copy.bad; i++) {
+    tide_zonemap_read(&copy, &directory->zones[i]);
+    if (directory->zones[i].types == 0)
+      copy.bad = true;
+  }
+  rd->bad |= copy.bad;
+  rd->at = rd->end - tide_rd_left(&copy);
+  return 0;
+}
+
+static int check_header(const unsigned char *bytes, const struct tide_format_meta *meta,
+                        const struct tide_format_entry *entry, struct tide_err *err) {
   unsigned version = bytes[0];
   uint64_t sum = checksum(bytes + CHUNK_BODY_AT, (size_t)entry->header_size - CHUNK_BODY_AT, version);
   if (tide_load_u64(bytes + CHUNK_CHECKSUM_AT) != sum)
     return corrupt("the chunk's header fails its checksum", err);
   if (sum != entry->checksum)
     return corrupt("the chunk belongs to another segment or column", err);
-  return version == TIDE_FORMAT_VERSION ? 0 : corrupt("the chunk's format version is not the segment's", err);
+  return version == meta->version ? 0 : corrupt("the chunk's format version is not the segment's", err);
 }
 
-int tide_format_read_header(const void *bytes, const struct tide_format_meta *meta,
-                            const struct tide_format_entry *entry, bool is_since,
+int tide_format_read_header(const void *bytes, const struct tide_format_meta *meta, size_t column,
                             struct tide_format_directory *ret_directory, struct tide_err *err) {
+  const struct tide_format_entry *entry = &meta->entries[column];
+  const bool is_since = column == TIDE_SEGMENT_COLUMN_SINCE;
   *ret_directory = (struct tide_format_directory){0};
-  if (tide_err_is_set(err) || check_header(bytes, entry, err) != 0 ||
+  if (tide_err_is_set(err) || check_header(bytes, meta, entry, err) != 0 ||
       tide_format_directory_init(ret_directory, tide_format_frames(meta->rows), is_since, err) != 0)
     return err->rc;
   struct tide_rd rd =
       tide_rd_over((const unsigned char *)bytes + CHUNK_BODY_AT, (size_t)entry->header_size - CHUNK_BODY_AT);
+  if (meta->version > 1)
+    read_templates(&rd, entry, ret_directory);
   read_frames(&rd, entry, ret_directory);
   if (is_since)
     read_first_sinces(&rd, meta, ret_directory);
-  if (rd.bad || tide_rd_left(&rd) > 0) {
-    tide_format_directory_clear(ret_directory);
+  if (meta->version > 1 && column >= TIDE_SEGMENT_COLUMN_FIRST && !rd.bad)
+    read_zones(&rd, ret_directory, err);
+  if (!tide_err_is_set(err) && (rd.bad || tide_rd_left(&rd) > 0))
     corrupt("the chunk's header contradicts itself", err);
-  }
+  if (tide_err_is_set(err))
+    tide_format_directory_clear(ret_directory);
   return err->rc;
 }

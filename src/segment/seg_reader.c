@@ -18,6 +18,7 @@ struct tide_segment {
   unsigned char *bytes; /* meta; the zones' texts are views into it */
   struct tide_format_meta meta;
   struct tide_format_directory *directories; /* by segment column; nframes 0: not read yet */
+  struct tide_template_book *books;          /* by dataset column; count 0: not read yet, or none */
   struct tide_frame_decoder *decoder;
   struct tide_buf stored; /* a header or frame as it was read */
 };
@@ -38,6 +39,7 @@ struct tide_segment *tide_segment_open(const struct tide_spec *spec, const void 
     goto done;
   segment->directories =
       tide_alloc_zero(TIDE_SEGMENT_COLUMN_FIRST + segment->meta.ncolumns, sizeof *segment->directories, err);
+  segment->books = tide_alloc_zero(segment->meta.ncolumns, sizeof *segment->books, err);
   segment->decoder = tide_frame_decoder_create(err);
 done:
   if (tide_err_is_set(err)) {
@@ -53,6 +55,9 @@ void tide_segment_close(struct tide_segment *segment) {
   for (size_t i = 0; segment->directories != NULL && i < TIDE_SEGMENT_COLUMN_FIRST + segment->meta.ncolumns; i++)
     tide_format_directory_clear(&segment->directories[i]);
   tide_free(segment->directories);
+  for (size_t i = 0; segment->books != NULL && i < segment->meta.ncolumns; i++)
+    tide_template_book_clear(&segment->books[i]);
+  tide_free(segment->books);
   tide_frame_decoder_destroy(segment->decoder);
   tide_buf_clear(&segment->stored);
   tide_format_meta_clear(&segment->meta);
@@ -120,8 +125,25 @@ static int need_directory(struct tide_segment *segment, size_t column, struct ti
   const struct tide_format_entry *entry = &segment->meta.entries[column];
   if (directory->nframes > 0 || read_stored(segment, column, 0, entry->header_size, err) != 0)
     return err->rc;
-  return tide_format_read_header(segment->stored.data, &segment->meta, entry, column == TIDE_SEGMENT_COLUMN_SINCE,
-                                 directory, err);
+  return tide_format_read_header(segment->stored.data, &segment->meta, column, directory, err);
+}
+
+/* The templates of a dataset column, whose directory is there; NULL when it has none or err is set. */
+static const struct tide_template_book *need_book(struct tide_segment *segment, size_t column, struct tide_err *err) {
+  struct tide_template_book *book = &segment->books[column];
+  const struct tide_format_directory *directory = &segment->directories[TIDE_SEGMENT_COLUMN_FIRST + column];
+  if (book->count > 0 || directory->templates_size == 0 ||
+      read_stored(segment, TIDE_SEGMENT_COLUMN_FIRST + column, directory->templates_at, directory->templates_size,
+                  err) != 0)
+    return book->count > 0 ? book : NULL;
+  if (tide_format_hash(segment->stored.data, segment->stored.len) != directory->templates_hash)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "the templates fail their checksum");
+  else
+    tide_frame_decode_templates(segment->decoder, segment->stored.data, segment->stored.len, book, err);
+  if (!tide_err_is_set(err))
+    return book;
+  tide_template_book_clear(book);
+  return NULL;
 }
 
 /* Puts the stored bytes of a frame into segment->stored. */
@@ -226,9 +248,12 @@ static int read_values(struct tide_segment *segment, size_t frame, size_t column
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "the segment does not store the column");
     return err->rc;
   }
-  if (read_frame(segment, chunk, frame, err) != 0)
+  if (need_directory(segment, chunk, err) != 0)
     return err->rc;
-  return tide_frame_decode(segment->decoder, segment->stored.data, segment->stored.len, rows, vec, err);
+  const struct tide_template_book *book = need_book(segment, column, err);
+  if (tide_err_is_set(err) || read_frame(segment, chunk, frame, err) != 0)
+    return err->rc;
+  return tide_frame_decode(segment->decoder, book, segment->stored.data, segment->stored.len, rows, vec, err);
 }
 
 int tide_segment_read_column(struct tide_segment *segment, size_t frame, size_t column, struct tide_batch *batch,
@@ -238,6 +263,20 @@ int tide_segment_read_column(struct tide_segment *segment, size_t frame, size_t 
     return err->rc;
   if (read_values(segment, frame, column, &batch->columns[column], err) != 0)
     return name_place(segment, TIDE_SEGMENT_COLUMN_FIRST + column, frame, err);
+  return 0;
+}
+
+int tide_segment_frame_zone(struct tide_segment *segment, size_t frame, size_t column, struct tide_zone *ret_zone,
+                            struct tide_err *err) {
+  assert(frame < tide_segment_frames(segment) && column < segment->spec->ncolumns);
+  tide_segment_zone(segment, column, ret_zone);
+  const size_t chunk = TIDE_SEGMENT_COLUMN_FIRST + column;
+  if (tide_err_is_set(err) || tide_segment_chunk_size(segment, chunk) == 0)
+    return err->rc;
+  if (need_directory(segment, chunk, err) != 0)
+    return name_place(segment, chunk, frame, err);
+  if (segment->directories[chunk].zones != NULL)
+    *ret_zone = segment->directories[chunk].zones[frame];
   return 0;
 }
 

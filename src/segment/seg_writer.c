@@ -11,6 +11,7 @@
 struct column {
   struct tide_buf frames;
   struct tide_format_directory directory;
+  struct tide_template_set templates;
 };
 
 struct tide_segment_writer {
@@ -52,6 +53,7 @@ void tide_segment_writer_destroy(struct tide_segment_writer *writer) {
   for (size_t i = 0; writer->columns != NULL && i < columns_of(writer); i++) {
     tide_buf_clear(&writer->columns[i].frames);
     tide_format_directory_clear(&writer->columns[i].directory);
+    tide_template_set_clear(&writer->columns[i].templates);
   }
   tide_batch_clear(&writer->pending);
   tide_free(writer->columns);
@@ -63,7 +65,8 @@ void tide_segment_writer_reset(struct tide_segment_writer *writer) {
   tide_batch_reset(&writer->pending);
   for (size_t i = 0; i < columns_of(writer); i++) {
     tide_buf_reset(&writer->columns[i].frames);
-    writer->columns[i].directory.nframes = 0;
+    tide_format_directory_reset(&writer->columns[i].directory);
+    tide_template_set_reset(&writer->columns[i].templates);
   }
   for (size_t i = 0; i < writer->spec->ncolumns; i++)
     writer->zones[i].zone = (struct tide_zone){0};
@@ -86,23 +89,33 @@ static bool is_stored(const struct tide_segment_writer *writer, size_t column) {
          writer->spec->columns[column - TIDE_SEGMENT_COLUMN_FIRST].partition_at < 0;
 }
 
+/* Appends the frame of a dataset column, and gives its zone. */
+static void write_values(struct tide_segment_writer *writer, size_t column, const struct tide_batch *batch,
+                         size_t first, size_t rows, struct tide_zonemap *ret_zone, struct tide_err *err) {
+  struct column *at = &writer->columns[TIDE_SEGMENT_COLUMN_FIRST + column];
+  const struct tide_vec *vec = &batch->columns[column];
+  tide_zonemap_collect(ret_zone, vec, first, rows);
+  tide_zonemap_widen(&writer->zones[column], &ret_zone->zone);
+  tide_frame_encode(writer->encoder, &at->templates, vec, first, rows, &at->frames, err);
+}
+
 /* Appends the frame of one column to what the writer has of it. */
 static void write_frame(struct tide_segment_writer *writer, size_t column, const struct tide_batch *batch, size_t first,
                         size_t rows, struct tide_err *err) {
   struct column *at = &writer->columns[column];
   const size_t start = at->frames.len;
+  struct tide_zonemap map;
+  const struct tide_zone *zone = NULL;
   if (column == TIDE_SEGMENT_COLUMN_SINCE) {
     tide_frame_encode_ints(writer->encoder, batch->since + first, rows, &at->frames, err);
   } else if (column == TIDE_SEGMENT_COLUMN_INGESTED) {
     tide_frame_encode_ints(writer->encoder, batch->ingested_at + first, rows, &at->frames, err);
   } else {
-    const struct tide_vec *vec = &batch->columns[column - TIDE_SEGMENT_COLUMN_FIRST];
-    struct tide_zonemap zone;
-    tide_zonemap_collect(&zone, vec, first, rows);
-    tide_zonemap_widen(&writer->zones[column - TIDE_SEGMENT_COLUMN_FIRST], &zone.zone);
-    tide_frame_encode(writer->encoder, vec, first, rows, &at->frames, err);
+    write_values(writer, column - TIDE_SEGMENT_COLUMN_FIRST, batch, first, rows, &map, err);
+    zone = &map.zone;
   }
-  tide_format_directory_add(&at->directory, at->frames.data + start, at->frames.len - start, batch->since[first], err);
+  tide_format_directory_add(&at->directory, at->frames.data + start, at->frames.len - start, batch->since[first], zone,
+                            err);
 }
 
 static void write_frames(struct tide_segment_writer *writer, const struct tide_batch *batch, size_t first, size_t rows,
@@ -171,10 +184,15 @@ int tide_segment_writer_add(struct tide_segment_writer *writer, const struct tid
 
 /* ---- the segment ---- */
 
-static void put_chunk(const struct column *column, bool is_since, struct tide_buf *chunk,
+static void put_chunk(const struct tide_segment_writer *writer, size_t column, struct tide_buf *chunk,
                       struct tide_format_entry *ret_entry, struct tide_err *err) {
-  tide_format_put_header(&column->directory, is_since, chunk, ret_entry, err);
-  tide_buf_put(chunk, column->frames.data, column->frames.len, err);
+  const struct column *from = &writer->columns[column];
+  struct tide_buf templates = {0};
+  if (tide_frame_encode_templates(writer->encoder, &from->templates, &templates, err) == 0)
+    tide_format_put_header(&from->directory, column == TIDE_SEGMENT_COLUMN_SINCE, &templates, chunk, ret_entry, err);
+  tide_buf_put(chunk, templates.data, templates.len, err);
+  tide_buf_put(chunk, from->frames.data, from->frames.len, err);
+  tide_buf_clear(&templates);
 }
 
 static void put_chunks(const struct tide_segment_writer *writer, struct tide_format_meta *meta,
@@ -185,7 +203,7 @@ static void put_chunks(const struct tide_segment_writer *writer, struct tide_for
   out->nchunks = columns_of(writer);
   for (size_t i = 0; i < out->nchunks && !tide_err_is_set(err); i++) {
     if (i < TIDE_SEGMENT_COLUMN_FIRST || meta->zones[i - TIDE_SEGMENT_COLUMN_FIRST].types >> TIDE_VAL_INT != 0)
-      put_chunk(&writer->columns[i], i == TIDE_SEGMENT_COLUMN_SINCE, &out->chunks[i], &meta->entries[i], err);
+      put_chunk(writer, i, &out->chunks[i], &meta->entries[i], err);
   }
 }
 

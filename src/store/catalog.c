@@ -194,6 +194,10 @@ static void raise_counter(sqlite3 *db, struct tide_names names, const char *key,
   tide_stmt_pool_give(names.pool, stmt);
 }
 
+void tide_catalog_raise_format(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  raise_counter(db, names, "format", TIDE_CATALOG_FORMAT, err);
+}
+
 void tide_catalog_store_counters(sqlite3 *db, struct tide_names names, const struct tide_config *config,
                                  struct tide_err *err) {
   raise_counter(db, names, "sealed_since", config->sealed_since, err);

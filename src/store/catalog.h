@@ -1,6 +1,7 @@
 /* What a dataset is and where its rows lie, as its shadow tables say:
  *
- *   _config(key TEXT PRIMARY KEY, value)      format       1; a higher one is refused
+ *   _config(key TEXT PRIMARY KEY, value)      format       1 or 2: with segments of version 2; a higher one
+ *                                             is refused
  *                                             log_id       32 hexadecimal digits
  *                                             sealed_since the highest since that ever left the tail
  *                                             next_chunk   the lowest chunk id never given
@@ -40,7 +41,7 @@
 #include "model/spec.h"
 #include "store/names.h"
 
-enum { TIDE_CATALOG_FORMAT = 1 };
+enum { TIDE_CATALOG_FORMAT = 2 };
 
 /* No count, size or chunk id in the tables is above this, so that two of them can be added: a higher one was not
  * written by Tidemark. */
@@ -87,6 +88,9 @@ struct tide_catalog_totals {
 };
 void tide_catalog_totals(sqlite3 *db, struct tide_names names, struct tide_catalog_totals *ret_totals,
                          struct tide_err *err);
+
+/* Marks a dataset of an older format as one of TIDE_CATALOG_FORMAT, which older versions of Tidemark refuse. */
+void tide_catalog_raise_format(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* Stores sealed_since, next_chunk and seals as they are in the config; none of them ever falls. */
 void tide_catalog_store_counters(sqlite3 *db, struct tide_names names, const struct tide_config *config,

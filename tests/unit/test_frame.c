@@ -94,7 +94,7 @@ START_TEST(a_frame_by_hand) {
   append(&vec, 2, TIDE_VAL_REAL, bits_of(1.0), NULL, 0);
   append(&vec, 3, TIDE_VAL_TEXT, 0, "a", 1);
   append(&vec, 4, TIDE_VAL_BLOB, 0, "", 0);
-  tide_frame_encode(encoder, &vec, 0, 5, &out, &err);
+  tide_frame_encode(encoder, NULL, &vec, 0, 5, &out, &err);
   assert_ok(err);
   assert_bytes(out, TIDE_FRAME_STORED, TIDE_TAGCOL_BITS, 0x1f, 0x88, 0x46, TIDE_INTCOL_CONSTANT, 14,
                TIDE_REALCOL_CONSTANT, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f, TIDE_TEXTCOL_PLAIN, TIDE_INTCOL_OFFSET_BITS, 1, 0,
@@ -116,8 +116,8 @@ START_TEST(frames_of_every_mix_come_back) {
       struct tide_buf out = {0};
       size_t skip = rows[i] / 3;
       struct tide_vec vec = random_column(skip + rows[i], mask);
-      tide_frame_encode(encoder, &vec, skip, rows[i], &out, &err);
-      tide_frame_decode(decoder, out.data, out.len, rows[i], &back, &err);
+      tide_frame_encode(encoder, NULL, &vec, skip, rows[i], &out, &err);
+      tide_frame_decode(decoder, NULL, out.data, out.len, rows[i], &back, &err);
       assert_ok(err);
       assert_same(&vec, skip, &back, rows[i]);
       tide_vec_clear(&vec);
@@ -135,10 +135,10 @@ START_TEST(equal_rows_give_equal_bytes) {
   struct tide_buf first = {0}, second = {0};
   struct tide_vec vec = random_column(2000, 0x1f), other = random_column(500, 0x1f);
   struct tide_frame_encoder *encoder = tide_frame_encoder_create(3, &err);
-  tide_frame_encode(encoder, &vec, 0, 2000, &first, &err);
-  tide_frame_encode(encoder, &other, 0, 500, &second, &err); /* what came before does not matter */
+  tide_frame_encode(encoder, NULL, &vec, 0, 2000, &first, &err);
+  tide_frame_encode(encoder, NULL, &other, 0, 500, &second, &err); /* what came before does not matter */
   tide_buf_reset(&second);
-  tide_frame_encode(encoder, &vec, 0, 2000, &second, &err);
+  tide_frame_encode(encoder, NULL, &vec, 0, 2000, &second, &err);
   assert_ok(err);
   ck_assert_uint_eq(first.len, second.len);
   ck_assert_mem_eq(first.data, second.data, first.len);
@@ -163,10 +163,10 @@ START_TEST(a_huge_value_comes_back) {
   append(&vec, 1, TIDE_VAL_BLOB, 0, huge, size);
   struct tide_frame_encoder *encoder = tide_frame_encoder_create(3, &err);
   struct tide_frame_decoder *decoder = tide_frame_decoder_create(&err);
-  tide_frame_encode(encoder, &vec, 0, 2, &out, &err);
+  tide_frame_encode(encoder, NULL, &vec, 0, 2, &out, &err);
   assert_ok(err);
   ck_assert_uint_lt(out.len, 10000);
-  tide_frame_decode(decoder, out.data, out.len, 2, &back, &err);
+  tide_frame_decode(decoder, NULL, out.data, out.len, 2, &back, &err);
   assert_ok(err);
   assert_same(&vec, 0, &back, 2);
   tide_frame_encoder_destroy(encoder);
@@ -182,7 +182,7 @@ static int decode(const void *bytes, size_t size, size_t rows) {
   struct tide_err err = {0};
   struct tide_vec vec = {0};
   struct tide_frame_decoder *decoder = tide_frame_decoder_create(&err);
-  int rc = tide_frame_decode(decoder, bytes, size, rows, &vec, &err);
+  int rc = tide_frame_decode(decoder, NULL, bytes, size, rows, &vec, &err);
   tide_frame_decoder_destroy(decoder);
   tide_vec_clear(&vec);
   return rc;
@@ -212,7 +212,16 @@ START_TEST(malformed_frames_are_corrupt) {
   ck_assert_int_eq(decode(good, 7, 3), SQLITE_CORRUPT_VTAB); /* a byte behind the last section */
   for (size_t size = 0; size < 6; size++)
     ck_assert_int_eq(decode(good, size, 3), SQLITE_CORRUPT_VTAB);
-  ck_assert_int_eq(decode((const unsigned char[]){2, 1, 0, 0}, 4, 3), SQLITE_CORRUPT_VTAB); /* no such packing */
+  ck_assert_int_eq(decode((const unsigned char[]){3, 1, 0, 0}, 4, 3), SQLITE_CORRUPT_VTAB); /* no such packing */
+  /* numbers beside the section, one bit each: 5 and 5 + 1 0 1 */
+  static const unsigned char split[] = {TIDE_FRAME_SPLIT, 1, 0x05, 0, TIDE_VAL_INT, TIDE_INTCOL_OFFSET_BESIDE, 1, 10};
+  ck_assert_int_eq(decode(split, sizeof split, 3), SQLITE_OK);
+  for (size_t size = 0; size < sizeof split; size++)
+    ck_assert_int_eq(decode(split, size, 3), SQLITE_CORRUPT_VTAB);
+  ck_assert_int_eq(decode(split, sizeof split, 9), SQLITE_CORRUPT_VTAB); /* nine bits are not there */
+  ck_assert_int_eq(decode((const unsigned char[]){2, 1, 5, 0, TIDE_VAL_INT, 0, 10}, 7, 3),
+                   SQLITE_CORRUPT_VTAB); /* bits that nobody takes */
+  ck_assert_int_eq(decode((const unsigned char[]){2, 0, 2, 0, 0, TIDE_VAL_NULL}, 6, 3), SQLITE_CORRUPT_VTAB);
   ck_assert_int_eq(decode((const unsigned char[]){1, 0, 0x28, 0xb5, 0x2f, 0xfd, 0x20, 0, 1, 0, 0}, 11, 1),
                    SQLITE_CORRUPT_VTAB);
   struct tide_err err = {0};
@@ -236,14 +245,14 @@ START_TEST(any_bytes_are_survived) {
     size_t rows = 1 + round % 60, change = 1 + next_random() % 4;
     struct tide_vec vec = random_column(rows, 1 + round % 31);
     struct tide_buf out = {0};
-    tide_frame_encode(encoder, &vec, 0, rows, &out, &err);
+    tide_frame_encode(encoder, NULL, &vec, 0, rows, &out, &err);
     if (out.data[0] == TIDE_FRAME_STORED)
       while (change-- > 0)
         out.data[1 + next_random() % (out.len - 1)] = (unsigned char)(next_random() >> 60 ? next_random() : 0xff);
     unsigned char *exact = malloc(out.len);
     memcpy(exact, out.data, out.len);
     struct tide_err damage = {0};
-    if (tide_frame_decode(decoder, exact, out.len, rows, &back, &damage) == 0) {
+    if (tide_frame_decode(decoder, NULL, exact, out.len, rows, &back, &damage) == 0) {
       assert_same(&back, 0, &back, rows); /* reads every byte */
       fine++;
     } else {
@@ -266,9 +275,9 @@ static void there_and_back(const struct tide_vec *vec, size_t rows, struct tide_
   struct tide_vec back = {0};
   struct tide_frame_encoder *encoder = tide_frame_encoder_create(3, err);
   if (encoder != NULL)
-    tide_frame_encode(encoder, vec, 0, rows, &out, err);
+    tide_frame_encode(encoder, NULL, vec, 0, rows, &out, err);
   struct tide_frame_decoder *decoder = tide_err_is_set(err) ? NULL : tide_frame_decoder_create(err);
-  if (decoder != NULL && tide_frame_decode(decoder, out.data, out.len, rows, &back, err) == 0)
+  if (decoder != NULL && tide_frame_decode(decoder, NULL, out.data, out.len, rows, &back, err) == 0)
     assert_same(vec, 0, &back, rows);
   tide_frame_decoder_destroy(decoder);
   tide_frame_encoder_destroy(encoder);

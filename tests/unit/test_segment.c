@@ -324,40 +324,52 @@ END_TEST
 
 /* ---- bytes ---- */
 
-START_TEST(a_segment_by_hand) {
-  /* Row 7, written at 0, one integer column with 5. */
-  static struct tide_column one[] = {{.name = (char *)"x", .type = TIDE_TYPE_INTEGER, .partition_at = -1}};
-  static const struct tide_spec narrow = {.refs = 1, .ncolumns = 1, .columns = one};
+/* Row 7, written at 0, one integer column with 5. */
+static struct tide_column by_hand_column[] = {{.name = (char *)"x", .type = TIDE_TYPE_INTEGER, .partition_at = -1}};
+static const struct tide_spec by_hand_spec = {.refs = 1, .ncolumns = 1, .columns = by_hand_column};
+
+/* Its meta and chunks in a format version. */
+static void put_by_hand(unsigned version, struct tide_buf *meta, struct tide_buf chunks[3]) {
   static const unsigned char frames[3][4] = {
       {0, 1, 0, 14}, {0, 1, 0, 0}, {0, 1, 0, 10}}; /* stored, all INT, constant */
+  static const unsigned char head[] = {'T', 'S', 'E', 'G', 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 14, 0, 1};
+  static const unsigned char zone[] = {1 << TIDE_VAL_INT, 1, TIDE_VAL_INT, 10, TIDE_VAL_INT, 10};
+  struct tide_err err = {0};
+  tide_buf_put(meta, head, sizeof head, &err);
+  for (size_t c = 0; c < 3; c++) {
+    struct tide_buf directory = {0};
+    if (version > 1)
+      tide_buf_put_u8(&directory, 0, &err); /* no templates */
+    tide_buf_put_u8(&directory, 4, &err);
+    tide_buf_put_u32(&directory, (uint32_t)XXH3_64bits(frames[c], 4), &err);
+    if (version > 1 && c == 2)
+      tide_buf_put(&directory, zone, sizeof zone, &err);
+    uint64_t sum = XXH3_64bits_withSeed(directory.data, directory.len, version);
+    tide_buf_put_u8(&chunks[c], (uint8_t)version, &err);
+    tide_buf_put_u64(&chunks[c], sum, &err);
+    tide_buf_put(&chunks[c], directory.data, directory.len, &err);
+    tide_buf_put(&chunks[c], frames[c], 4, &err);
+    tide_buf_put_u8(meta, (uint8_t)chunks[c].len, &err);
+    tide_buf_put_u8(meta, (uint8_t)(chunks[c].len - 4), &err);
+    tide_buf_put_u64(meta, sum, &err);
+    tide_buf_clear(&directory);
+  }
+  tide_buf_put(meta, zone, sizeof zone, &err);
+  meta->data[4] = (unsigned char)version;
+  fix_meta_checksum(meta);
+  assert_ok(err);
+}
+
+START_TEST(a_segment_by_hand) {
   struct tide_err err = {0};
   struct tide_buf meta = {0}, chunks[3] = {{0}};
-  static const unsigned char head[] = {'T', 'S', 'E', 'G', 1, 0, 0, 0, 0, 0, 0, 0, 0, 1, 14, 0, 1};
-  static const unsigned char zone[] = {1 << TIDE_VAL_INT, 1, TIDE_VAL_INT, 10, TIDE_VAL_INT, 10};
-  tide_buf_put(&meta, head, sizeof head, &err);
-  for (size_t c = 0; c < 3; c++) {
-    unsigned char directory[5] = {4};
-    uint32_t hash = (uint32_t)XXH3_64bits(frames[c], 4);
-    for (size_t i = 0; i < 4; i++)
-      directory[1 + i] = (unsigned char)(hash >> 8 * i);
-    uint64_t sum = XXH3_64bits_withSeed(directory, 5, 1);
-    tide_buf_put_u8(&chunks[c], 1, &err);
-    tide_buf_put_u64(&chunks[c], sum, &err);
-    tide_buf_put(&chunks[c], directory, 5, &err);
-    tide_buf_put(&chunks[c], frames[c], 4, &err);
-    tide_buf_put_u8(&meta, 18, &err);
-    tide_buf_put_u8(&meta, 14, &err);
-    tide_buf_put_u64(&meta, sum, &err);
-  }
-  tide_buf_put(&meta, zone, sizeof zone, &err);
-  fix_meta_checksum(&meta);
-
+  put_by_hand(2, &meta, chunks);
   struct tide_batch batch;
   struct tide_segment_out out = {0};
   const struct tide_val values[] = {tide_val_int(5)};
   tide_batch_init(&batch, 1, &err);
   tide_batch_append(&batch, 7, 0, values, &err);
-  write_segment(&narrow, &batch, 3, &out, &err);
+  write_segment(&by_hand_spec, &batch, 3, &out, &err);
   assert_ok(err);
   ck_assert_uint_eq(out.meta.len, meta.len);
   ck_assert_mem_eq(out.meta.data, meta.data, meta.len);
@@ -367,6 +379,67 @@ START_TEST(a_segment_by_hand) {
     tide_buf_clear(&chunks[c]);
   }
   tide_buf_clear(&meta);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+START_TEST(segments_of_version_1_are_read) {
+  struct tide_err err = {0};
+  struct tide_buf chunks[3] = {{0}};
+  struct tide_segment_out out = {.chunks = chunks, .nchunks = 3};
+  put_by_hand(1, &out.meta, chunks);
+  struct store store = {.out = &out};
+  struct tide_segment *segment = tide_segment_open(&by_hand_spec, out.meta.data, out.meta.len,
+                                                   (struct tide_chunk_source){read_store, &store}, &err);
+  struct tide_batch batch;
+  struct tide_zone zone;
+  tide_batch_init(&batch, 1, &err);
+  tide_segment_read_since(segment, 0, &batch, &err);
+  tide_segment_read_ingested(segment, 0, &batch, &err);
+  tide_segment_read_column(segment, 0, 0, &batch, &err);
+  tide_segment_frame_zone(segment, 0, 0, &zone, &err); /* the segment's */
+  assert_ok(err);
+  ck_assert_int_eq(batch.since[0], 7);
+  ck_assert(same_value(tide_vec_get(&batch.columns[0], 0), tide_val_int(5)));
+  ck_assert(same_value(zone.min, tide_val_int(5)));
+  tide_segment_close(segment);
+  tide_batch_clear(&batch);
+  tide_buf_clear(&out.meta);
+  for (size_t c = 0; c < 3; c++)
+    tide_buf_clear(&chunks[c]);
+}
+END_TEST
+
+START_TEST(frames_have_zones) {
+  struct tide_err err = {0};
+  struct tide_batch batch = random_batch(9000);
+  for (size_t row = 0; row < 9000; row++) {
+    batch.columns[INTEGER].tag[row] = row < 4096 ? TIDE_VAL_NULL : TIDE_VAL_INT;
+    batch.columns[INTEGER].num[row] = (int64_t)row;
+  }
+  struct tide_segment_out out = written(&batch);
+  struct store store = {.out = &out};
+  struct tide_segment *segment = opened(&store, &err);
+  struct tide_zone zone;
+  for (size_t frame = 0; frame < 3; frame++) {
+    tide_segment_frame_zone(segment, frame, INTEGER, &zone, &err);
+    assert_ok(err);
+    ck_assert_uint_eq(zone.types, frame == 0 ? 1u << TIDE_VAL_NULL : 1u << TIDE_VAL_INT);
+    ck_assert(zone.bounded == (frame > 0));
+    if (frame > 0)
+      ck_assert(zone.min.i == (int64_t)frame * 4096 && zone.max.i == (frame == 1 ? 8191 : 8999));
+    tide_segment_frame_zone(segment, frame, TEXT, &zone, &err);
+    ck_assert(same_value(zone.min, tide_val_text("", 0)));
+    ck_assert(same_value(zone.max, tide_val_text("\xff\xfe is not UTF-8", 15)));
+    tide_segment_frame_zone(segment, frame, PART, &zone, &err);
+    ck_assert_uint_eq(zone.types, 0xff);
+    tide_segment_frame_zone(segment, frame, EMPTY, &zone, &err);
+    ck_assert_uint_eq(zone.types, 1u << TIDE_VAL_NULL);
+  }
+  assert_ok(err);
+  ck_assert_uint_eq(store.reads, 2); /* two headers, no frame */
+  tide_segment_close(segment);
   tide_segment_out_clear(&out);
   tide_batch_clear(&batch);
 }
@@ -413,6 +486,8 @@ int main(void) {
                                 zones_hold_types_and_bounds,
                                 long_bounds_are_cut_and_raised,
                                 a_segment_by_hand,
+                                segments_of_version_1_are_read,
+                                frames_have_zones,
                                 every_failed_allocation_is_no_memory,
                                 NULL};
   return unit_main("segment", tests);

@@ -11,12 +11,12 @@ START_TEST(a_newer_format_is_named) {
   struct tide_err err = {0};
   struct tide_batch batch = random_batch(10);
   struct tide_segment_out out = written(&batch);
-  out.meta.data[4] = 2;
+  out.meta.data[4] = 3;
   ck_assert_int_eq(read_all(&out, &batch, 0, &err), SQLITE_CORRUPT_VTAB); /* one flipped byte is damage */
   fix_meta_checksum(&out.meta);
   tide_err_clear(&err);
   ck_assert_int_eq(read_all(&out, &batch, 0, &err), SQLITE_ERROR);
-  ck_assert_str_eq(err.msg, "the segment has format version 2, this Tidemark reads up to 1: written by a newer one");
+  ck_assert_str_eq(err.msg, "the segment has format version 3, this Tidemark reads up to 2: written by a newer one");
   tide_segment_out_clear(&out);
   tide_batch_clear(&batch);
 }
@@ -179,6 +179,8 @@ START_TEST(hostile_directories_are_survived) {
 }
 END_TEST
 
+static const struct tide_buf no_templates;
+
 /* A segment of three rows without columns, whose since is as given while meta says first and last. */
 static int read_sinces(const int64_t *since, int64_t first, int64_t last) {
   static const struct tide_spec none = {.refs = 1};
@@ -197,7 +199,7 @@ static int read_sinces(const int64_t *since, int64_t first, int64_t last) {
     tide_frame_encode_ints(encoder, since, 3, &frame, &err);
     directory.offsets[1] = frame.len;
     directory.hashes[0] = tide_format_hash(frame.data, frame.len);
-    tide_format_put_header(&directory, true, &chunks[c], &meta.entries[c], &err);
+    tide_format_put_header(&directory, true, &no_templates, &chunks[c], &meta.entries[c], &err);
     tide_buf_put(&chunks[c], frame.data, frame.len, &err);
     tide_buf_clear(&frame);
   }
@@ -234,17 +236,17 @@ END_TEST
 /* The header of since of a segment of 5000 rows, 0 to 6000, whose second frame is said to begin at `second`. */
 static int read_header_of_since(int64_t second) {
   struct tide_err err = {0};
-  struct tide_format_meta meta = {.rows = 5000, .last_since = 6000};
-  struct tide_format_directory directory, back;
   struct tide_format_entry entry;
+  struct tide_format_meta meta = {.version = TIDE_FORMAT_VERSION, .rows = 5000, .last_since = 6000, .entries = &entry};
+  struct tide_format_directory directory, back;
   struct tide_buf header = {0};
   tide_format_directory_init(&directory, 2, true, &err);
   directory.offsets[1] = 10;
   directory.offsets[2] = 20;
   directory.first_since[1] = second;
-  tide_format_put_header(&directory, true, &header, &entry, &err);
+  tide_format_put_header(&directory, true, &no_templates, &header, &entry, &err);
   assert_ok(err);
-  int rc = tide_format_read_header(header.data, &meta, &entry, true, &back, &err);
+  int rc = tide_format_read_header(header.data, &meta, TIDE_SEGMENT_COLUMN_SINCE, &back, &err);
   ck_assert(rc != 0 || back.first_since[1] == second);
   tide_format_directory_clear(&back);
   tide_format_directory_clear(&directory);
@@ -273,7 +275,7 @@ START_TEST(a_huge_frame_that_is_not_there_takes_no_memory) {
   meta.rows = 1;
   directory.offsets[1] = 1000000000; /* bytes of a frame, and no frame follows */
   for (size_t c = 0; c < 2; c++)
-    tide_format_put_header(&directory, true, &chunks[c], &meta.entries[c], &err);
+    tide_format_put_header(&directory, true, &no_templates, &chunks[c], &meta.entries[c], &err);
   tide_format_put_meta(&meta, &out.meta, &err);
   out.chunks = chunks;
   struct store store = {.out = &out};
