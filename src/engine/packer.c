@@ -5,8 +5,6 @@
 int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_t level, struct tide_err *err) {
   struct tide_config config = {0};
   *packer = (struct tide_packer){.ds = ds, .level = level};
-  packer->encoder = tide_frame_encoder_create((int)level, err);
-  packer->writer = tide_segment_writer_create(ds->spec, packer->encoder, err);
   if (tide_err_is_set(err))
     return err->rc;
   /* read anew, for the handle's is older than the last seal */
@@ -16,17 +14,38 @@ int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_
   return err->rc;
 }
 
-void tide_packer_start(struct tide_packer *packer, int64_t partition, int64_t revision) {
+void tide_packer_start_with(struct tide_packer *packer, int64_t partition, int64_t revision,
+                            struct tide_segment_writer *writer) {
   packer->partition = partition;
   packer->revision = revision;
   packer->segments = packer->rows = packer->stored_bytes = 0;
-  tide_segment_writer_reset(packer->writer);
+  packer->writer = writer;
+}
+
+void tide_packer_start(struct tide_packer *packer, int64_t partition, int64_t revision) {
+  tide_packer_start_with(packer, partition, revision, packer->own);
+  if (packer->own != NULL)
+    tide_segment_writer_reset(packer->own);
+}
+
+static int make_writer(struct tide_packer *packer, struct tide_err *err) {
+  if (packer->writer != NULL || tide_err_is_set(err))
+    return err->rc;
+  struct tide_frame_encoder *encoder = packer->shared;
+  if (encoder == NULL && packer->encoder == NULL)
+    packer->encoder = tide_frame_encoder_create((int)packer->level, err);
+  if (encoder == NULL)
+    encoder = packer->encoder;
+  if (encoder != NULL && packer->own == NULL)
+    packer->own = tide_segment_writer_create(packer->ds->spec, encoder, err);
+  packer->writer = packer->own;
+  return err->rc;
 }
 
 void tide_packer_write(struct tide_packer *packer, struct tide_err *err) {
   struct tide_segment_out out = {0};
   struct tide_dataset *ds = packer->ds;
-  if (tide_err_is_set(err) || tide_segment_writer_rows(packer->writer) == 0)
+  if (tide_err_is_set(err) || packer->writer == NULL || tide_segment_writer_rows(packer->writer) == 0)
     return;
   const struct tide_chunks_place place = {.partition = packer->partition,
                                           .chunk = packer->next_chunk,
@@ -47,13 +66,11 @@ void tide_packer_write(struct tide_packer *packer, struct tide_err *err) {
   tide_segment_out_clear(&out);
 }
 
-/* Gives how many of the rows first to end - 1, which are all live, go into the segment at hand, and whether they fill
- * it. */
-static size_t rows_that_fit(const struct tide_packer *packer, const struct tide_batch *rows, size_t first, size_t end,
-                            bool *ret_full) {
-  const size_t rows_max = (size_t)packer->ds->config.options.segment_rows;
-  size_t taken = tide_segment_writer_rows(packer->writer);
-  uint64_t bytes = tide_segment_writer_raw_bytes(packer->writer);
+size_t tide_packer_fits(const struct tide_options *options, const struct tide_segment_writer *writer,
+                        const struct tide_batch *rows, size_t first, size_t end, bool *ret_full) {
+  const size_t rows_max = (size_t)options->segment_rows;
+  size_t taken = tide_segment_writer_rows(writer);
+  uint64_t bytes = tide_segment_writer_raw_bytes(writer);
   size_t at = first;
   while (at < end && taken < rows_max && bytes < TIDE_PACKER_SEGMENT_BYTES) {
     bytes += tide_batch_raw_bytes(rows, at++, 1);
@@ -66,6 +83,7 @@ static size_t rows_that_fit(const struct tide_packer *packer, const struct tide_
 bool tide_packer_fill(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t *first,
                       size_t end, struct tide_err *err) {
   bool full = false;
+  make_writer(packer, err);
   while (*first < end && !full && !tide_err_is_set(err)) {
     size_t run = *first;
     while (run < end && live[run])
@@ -74,7 +92,7 @@ bool tide_packer_fill(struct tide_packer *packer, const struct tide_batch *rows,
       ++*first;
       continue;
     }
-    const size_t fit = rows_that_fit(packer, rows, *first, run, &full);
+    const size_t fit = tide_packer_fits(&packer->ds->config.options, packer->writer, rows, *first, run, &full);
     tide_segment_writer_add(packer->writer, rows, *first, fit, err);
     *first += fit;
   }
@@ -96,6 +114,6 @@ void tide_packer_finish(struct tide_packer *packer, struct tide_err *err) {
 }
 
 void tide_packer_clear(struct tide_packer *packer) {
-  tide_segment_writer_destroy(packer->writer);
+  tide_segment_writer_destroy(packer->own);
   tide_frame_encoder_destroy(packer->encoder);
 }

@@ -18,8 +18,10 @@ struct tide_packer {
   int64_t revision; /* of the segments made */
   int64_t next_chunk;
   int64_t format; /* the dataset's, as stored */
-  struct tide_frame_encoder *encoder;
-  struct tide_segment_writer *writer; /* has the rows of the next segment */
+  struct tide_frame_encoder *shared;  /* of the same level, to use instead of its own; NULL: none */
+  struct tide_frame_encoder *encoder; /* its own, made when it is needed, as the next one */
+  struct tide_segment_writer *own;
+  struct tide_segment_writer *writer; /* has the rows of the next segment: its own or another's */
   int64_t segments;                   /* made since start, as the next two */
   int64_t rows;
   int64_t stored_bytes;
@@ -29,6 +31,14 @@ struct tide_packer {
 int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_t level, struct tide_err *err);
 /* Forgets rows that are not written yet. */
 void tide_packer_start(struct tide_packer *packer, int64_t partition, int64_t revision);
+/* The same, to go on with a writer that has the first rows already. It is not the packer's, and must live until the next
+ * start or clear. */
+void tide_packer_start_with(struct tide_packer *packer, int64_t partition, int64_t revision,
+                            struct tide_segment_writer *writer);
+
+/* How many of a batch's rows first to end - 1 go into the segment that a writer has at hand, and whether they fill it. */
+size_t tide_packer_fits(const struct tide_options *options, const struct tide_segment_writer *writer,
+                        const struct tide_batch *rows, size_t first, size_t end, bool *ret_full);
 
 /* Adds the rows first to end - 1 of a batch whose live[row] is not 0 (all columns but the partition's decoded). */
 void tide_packer_add(struct tide_packer *packer, const struct tide_batch *rows, const uint8_t *live, size_t first,

@@ -9,6 +9,7 @@
 enum { BUCKETS_MIN = 16 };
 
 static void free_run(struct tide_run *run) {
+  tide_segment_writer_destroy(run->writer);
   tide_buf_clear(&run->rows.bytes);
   tide_free(run);
 }
@@ -99,12 +100,12 @@ struct tide_run *tide_runs_add(struct tide_runs *runs, int64_t partition, struct
 
 int tide_runs_append(struct tide_runs *runs, struct tide_run *run, const struct tide_spec *spec, int64_t since,
                      int64_t ingested_at, const struct tide_val *values, struct tide_err *err) {
-  const size_t before = run->rows.bytes.len;
-  if (tide_tail_run_append(&run->rows, spec, since, ingested_at, values, err) != 0)
-    return err->rc;
-  runs->filled += run->rows.rows == 1;
-  runs->bytes += run->rows.bytes.len - before;
-  return 0;
+  const size_t before = run->rows.bytes.cap;
+  const bool was_empty = tide_run_is_empty(run);
+  const int rc = tide_tail_run_append(&run->rows, spec, since, ingested_at, values, err);
+  runs->filled += was_empty && rc == 0;
+  runs->bytes += run->rows.bytes.cap - before;
+  return rc;
 }
 
 static int by_last_since(const void *a, const void *b) {
@@ -119,7 +120,7 @@ struct tide_run **tide_runs_sorted(const struct tide_runs *runs, size_t *ret_cou
   if (sorted == NULL)
     return NULL;
   for (struct tide_run *run = runs->all; run != NULL; run = run->next_of_all) {
-    if (run->rows.rows > 0)
+    if (!tide_run_is_empty(run))
       sorted[(*ret_count)++] = run;
   }
   qsort(sorted, *ret_count, sizeof *sorted, by_last_since);
@@ -128,16 +129,43 @@ struct tide_run **tide_runs_sorted(const struct tide_runs *runs, size_t *ret_cou
 
 /* ---- going out ---- */
 
+static size_t memory_of(const struct tide_run *run) {
+  return run->rows.bytes.cap + run->writer_memory;
+}
+
+static void drop_writer(struct tide_run *run) {
+  tide_segment_writer_destroy(run->writer);
+  run->writer = NULL;
+  run->writer_memory = 0;
+}
+
+void tide_runs_packed(struct tide_runs *runs, struct tide_run *run, int64_t first, int64_t last) {
+  const size_t memory = tide_segment_writer_memory(run->writer);
+  runs->bytes += memory - run->writer_memory;
+  if (run->writer_memory == 0)
+    run->packed_first = first;
+  run->writer_memory = memory;
+  run->packed_last = last;
+}
+
+void tide_runs_packed_went_out(struct tide_runs *runs, struct tide_run *run) {
+  runs->bytes -= run->writer_memory;
+  drop_writer(run);
+  runs->filled -= tide_run_is_empty(run);
+}
+
 static void empty(struct tide_run *run) {
+  drop_writer(run);
   tide_tail_run_reset(&run->rows);
   if (run->rows.bytes.cap > TIDE_RUNS_KEPT_BYTES)
     tide_buf_clear(&run->rows.bytes);
 }
 
 void tide_runs_went_out(struct tide_runs *runs, struct tide_run *run) {
-  runs->filled -= run->rows.rows > 0;
-  runs->bytes -= run->rows.bytes.len;
+  runs->filled -= !tide_run_is_empty(run);
+  runs->bytes -= memory_of(run);
   empty(run);
+  runs->bytes += memory_of(run);
 }
 
 void tide_runs_all_went_out(struct tide_runs *runs) {
@@ -145,10 +173,12 @@ void tide_runs_all_went_out(struct tide_runs *runs) {
     tide_runs_clear(runs);
     return;
   }
-  for (struct tide_run *run = runs->all; run != NULL; run = run->next_of_all)
-    empty(run);
   runs->filled = 0;
   runs->bytes = 0;
+  for (struct tide_run *run = runs->all; run != NULL; run = run->next_of_all) {
+    empty(run);
+    runs->bytes += memory_of(run);
+  }
 }
 
 void tide_runs_forget(struct tide_runs *runs) {
@@ -159,7 +189,8 @@ void tide_runs_forget(struct tide_runs *runs) {
     memset(runs->buckets, 0, runs->nbuckets * sizeof *runs->buckets);
   while (run != NULL) {
     struct tide_run *next = run->next_of_all;
-    if (run->rows.rows == 0) {
+    if (tide_run_is_empty(run)) {
+      runs->bytes -= memory_of(run);
       free_run(run);
     } else {
       enter(runs, run);

@@ -4,9 +4,12 @@
 #ifndef TIDE_ENGINE_RUNS_H
 #define TIDE_ENGINE_RUNS_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 #include "model/spec.h"
 #include "model/val.h"
+#include "segment/segment.h"
 #include "store/tail.h"
 
 enum {
@@ -21,6 +24,10 @@ struct tide_run {
   uint64_t hash; /* of the key */
   size_t key_size;
   struct tide_tail_run rows;
+  struct tide_segment_writer *writer; /* has the rows before those, encoded (engine/packing.h); NULL: there are none */
+  size_t writer_memory;               /* what it held when it was last asked */
+  int64_t packed_first;               /* the first and the last since in it */
+  int64_t packed_last;
   unsigned char key[]; /* the partition's values, as tide_runs_find writes them */
 };
 
@@ -29,8 +36,8 @@ struct tide_runs {
   size_t nbuckets;      /* a power of two, at least as many as runs */
   struct tide_run *all; /* those without rows among them */
   size_t count;
-  size_t filled;         /* that have rows, by tide_runs_append */
-  size_t bytes;          /* of all rows */
+  size_t filled;         /* that have rows */
+  size_t bytes;          /* of memory that the rows of all take */
   struct tide_run *last; /* the one found last */
   struct tide_buf key;   /* of the row at hand */
 };
@@ -41,12 +48,21 @@ struct tide_run *tide_runs_find(struct tide_runs *runs, const struct tide_spec *
                                 struct tide_err *err);
 struct tide_run *tide_runs_add(struct tide_runs *runs, int64_t partition, struct tide_err *err);
 
+static inline bool tide_run_is_empty(const struct tide_run *run) {
+  return run->rows.rows == 0 && run->writer == NULL;
+}
+
 /* Appends a row, as tide_tail_run_append does. */
 int tide_runs_append(struct tide_runs *runs, struct tide_run *run, const struct tide_spec *spec, int64_t since,
                      int64_t ingested_at, const struct tide_val *values, struct tide_err *err);
 
 /* The runs with rows, ascending in last since. The caller frees the array. NULL when there are none, and on failure. */
 struct tide_run **tide_runs_sorted(const struct tide_runs *runs, size_t *ret_count, struct tide_err *err);
+
+/* The rows of a run that were not encoded are now, in its writer: those up to and with `last`. */
+void tide_runs_packed(struct tide_runs *runs, struct tide_run *run, int64_t first, int64_t last);
+/* What is encoded of a run has gone out. */
+void tide_runs_packed_went_out(struct tide_runs *runs, struct tide_run *run);
 
 /* The rows of a run, or of all, have gone out. */
 void tide_runs_went_out(struct tide_runs *runs, struct tide_run *run);

@@ -124,26 +124,44 @@ static void add_up(const struct tide_sealer *sealer, struct tide_seal_result *re
   result->stored_bytes += sealer->packer.stored_bytes;
 }
 
-void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, const struct tide_tail_run *run,
+static void start(struct tide_sealer *sealer, int64_t partition, const struct tide_run *run) {
+  sealer->partition = partition;
+  sealer->first_since = sealer->last_since = sealer->written = sealer->pruned_upto = 0;
+  tide_batch_reset(&sealer->gathered);
+  if (run == NULL || run->writer == NULL) {
+    tide_packer_start(&sealer->packer, partition, 0);
+    return;
+  }
+  tide_packer_start_with(&sealer->packer, partition, 0, run->writer);
+  sealer->first_since = run->packed_first;
+  sealer->last_since = run->packed_last;
+  sealer->written = (int64_t)tide_segment_writer_rows(run->writer);
+}
+
+void tide_sealer_packed(struct tide_sealer *sealer, const struct tide_run *run, struct tide_err *err) {
+  if (tide_err_is_set(err))
+    return;
+  start(sealer, run->rows.partition, run);
+  settle(sealer, err);
+}
+
+void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, const struct tide_run *run,
                            struct tide_seal_result *result, struct tide_err *err) {
   if (tide_err_is_set(err))
     return;
-  sealer->partition = partition;
-  sealer->first_since = sealer->last_since = sealer->written = sealer->pruned_upto = 0;
-  tide_packer_start(&sealer->packer, partition, 0);
-  tide_batch_reset(&sealer->gathered);
-  read_pruned_upto(sealer, err);
-  if (!tide_err_is_set(err))
-    take_tail(sealer, err);
+  start(sealer, partition, run);
+  if (sealer->written == 0) {
+    read_pruned_upto(sealer, err);
+    if (!tide_err_is_set(err))
+      take_tail(sealer, err);
+  }
   if (run != NULL && !tide_err_is_set(err)) {
-    tide_tail_run_decode(run, sealer->ds->spec, &sealer->gathered, err);
+    tide_tail_run_decode(&run->rows, sealer->ds->spec, &sealer->gathered, err);
     if (!tide_err_is_set(err))
       take_gathered(sealer, err);
   }
   settle(sealer, err);
-  if (tide_err_is_set(err))
-    return;
-  if (result != NULL)
+  if (!tide_err_is_set(err) && result != NULL)
     add_up(sealer, result);
 }
 
@@ -169,6 +187,8 @@ struct tide_sealer *tide_sealer_open(struct tide_dataset *ds, struct tide_err *e
   tide_dataset_touched(ds);
   if (!tide_err_is_set(err) && tide_batch_init(&sealer->gathered, ds->spec->ncolumns, err) == 0)
     tide_packer_init(&sealer->packer, ds, ds->config.options.zstd_level, err);
+  if (ds->txn.packing.level == ds->config.options.zstd_level)
+    sealer->packer.shared = ds->txn.packing.encoder;
   sealer->tail_stmt = tide_tail_prepare(db, sealer->names, err);
   sealer->deleted_stmt = tide_deleted_prepare(db, sealer->names, err);
   sealer->partition_stmt = tide_catalog_partition_by_id(db, sealer->names, err);
@@ -190,7 +210,7 @@ void tide_sealer_close(struct tide_sealer *sealer, struct tide_err *err) {
   clear_sealer(sealer);
 }
 
-void tide_seal_partition(struct tide_dataset *ds, int64_t partition, const struct tide_tail_run *run, struct tide_err *err) {
+void tide_seal_partition(struct tide_dataset *ds, int64_t partition, const struct tide_run *run, struct tide_err *err) {
   struct tide_sealer *sealer = tide_sealer_open(ds, err);
   tide_sealer_partition(sealer, partition, run, NULL, err);
   tide_sealer_close(sealer, err);

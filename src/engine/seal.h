@@ -20,17 +20,20 @@ struct tide_sealer;
 /* NULL on failure. The cache is made right. */
 struct tide_sealer *tide_sealer_open(struct tide_dataset *ds, struct tide_err *err);
 
-/* Seals all tail rows of a partition and then the run's (NULL: none), which is not looked at any more when the call
- * fails: an error may have freed it. Rows that are gone are dropped. The cache is right after it. result (NULL: not asked for) is added to. Does nothing when err is set, and
+/* Seals all tail rows of a partition, or those that the run (NULL: there is none) has encoded, for where there are such
+ * the tail has none; then the run's other rows. The run is not looked at any more when the call fails: an error may
+ * have freed it. Rows that are gone are dropped. The cache is right after it. result (NULL: not asked for) is added to. Does nothing when err is set, and
  * sealer may then be NULL. */
-void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, const struct tide_tail_run *run,
+void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, const struct tide_run *run,
                            struct tide_seal_result *result, struct tide_err *err);
+/* The same of what a run has encoded alone. */
+void tide_sealer_packed(struct tide_sealer *sealer, const struct tide_run *run, struct tide_err *err);
 
 /* Stores the counters; when err is set, forgets the cache instead. NULL is fine. */
 void tide_sealer_close(struct tide_sealer *sealer, struct tide_err *err);
 
 /* One partition by itself. */
-void tide_seal_partition(struct tide_dataset *ds, int64_t partition, const struct tide_tail_run *run, struct tide_err *err);
+void tide_seal_partition(struct tide_dataset *ds, int64_t partition, const struct tide_run *run, struct tide_err *err);
 
 /* Seals the tails of partitions as pieces of the housekeeping of a function, `what`, many of them in one transaction
  * when they are small. One that has no tail by then is nothing. Damage is entered in the failures. */

@@ -44,8 +44,8 @@ static void store_run(struct tide_dataset *ds, struct tide_tail_run *run, struct
   tide_tail_run_store(run, ds->conn->db, tide_dataset_names(ds), ds->spec, &ds->tail, err);
 }
 
-/* Everything in memory goes out: to segments the runs of `seal_at` bytes and those that are due (unless it is
- * SIZE_MAX: none), the others to the tail. */
+/* Everything in memory goes out: to segments the runs that are encoded in part, those of `seal_at` bytes and those that
+ * are due (unless it is SIZE_MAX: none), the others to the tail. */
 static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err *err) {
   const bool seal = ds->config.options.autoflush && seal_at < SIZE_MAX;
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
@@ -54,13 +54,16 @@ static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err 
   struct tide_run **runs = tide_err_is_set(err) ? NULL : tide_runs_sorted(&ds->txn.runs, &count, err);
   struct tide_sealer *sealer = NULL;
   for (size_t i = 0; i < count && !tide_err_is_set(err); i++) {
-    struct tide_tail_run *run = &runs[i]->rows;
-    if (seal && (run->bytes.len >= seal_at || run_is_due(ds, run))) {
+    struct tide_run *run = runs[i];
+    if (run->writer != NULL || (seal && (run->rows.bytes.len >= seal_at || run_is_due(ds, &run->rows)))) {
       sealer = sealer != NULL ? sealer : tide_sealer_open(ds, err);
-      tide_sealer_partition(sealer, run->partition, run, NULL, err);
+      tide_sealer_partition(sealer, run->rows.partition, run, NULL, err);
     } else {
-      store_run(ds, run, err);
+      store_run(ds, &run->rows, err);
     }
+    if (!tide_err_is_set(err))
+      tide_runs_went_out(&ds->txn.runs,
+                         run); /* at once: what its writer took for the last rows is as much as a frame */
   }
   tide_sealer_close(sealer, err);
   tide_free(runs);
@@ -145,19 +148,18 @@ static void know_counters(struct tide_dataset *ds, struct tide_err *err) {
 /* Before a row is added: makes room when its run or all of memory is full. */
 static void make_room(struct tide_dataset *ds, struct tide_run *run, struct tide_err *err) {
   const struct tide_runs *runs = &ds->txn.runs;
-  if (ds->config.options.autoflush && tide_seal_is_due(ds, run->rows.rows, (int64_t)run->rows.bytes.len)) {
-    const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
-    tide_seal_partition(ds, run->rows.partition, &run->rows, err);
-    sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
-    tide_txn_note_failure(ds, err);
-    if (!tide_err_is_set(err))
-      tide_runs_went_out(&ds->txn.runs, run);
-  } else if (runs->bytes >= TIDE_TXN_MEMORY_BYTES || runs->filled >= TIDE_RUNS_MAX) {
+  const bool seal = ds->config.options.autoflush;
+  if (seal && tide_packing_is_due(ds, run))
+    tide_packing_take(ds, run, err);
+  if (runs->bytes < TIDE_TXN_MEMORY_BYTES && runs->filled < TIDE_RUNS_MAX)
+    return;
+  tide_packing_shrink(ds, TIDE_TXN_MEMORY_BYTES / 16 * 15, err);
+  if (runs->bytes >= TIDE_TXN_MEMORY_BYTES || runs->filled >= TIDE_RUNS_MAX) {
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
-    if (ds->config.options.autoflush && !tide_err_is_set(err))
+    if (seal && !tide_err_is_set(err))
       tide_seal_due(ds, INT64_MAX, err);
-    tide_txn_note_failure(ds, err);
   }
+  tide_txn_note_failure(ds, err);
 }
 
 static int64_t now_ms(struct tide_dataset *ds) {
@@ -210,6 +212,7 @@ void tide_txn_begin(struct tide_dataset *ds) {
 static void close_txn(struct tide_dataset *ds) {
   struct tide_txn *txn = &ds->txn;
   tide_erase_drop(&txn->erase);
+  tide_packing_clear(&txn->packing);
   if (txn->open)
     tide_stmt_pool_release(ds->pool);
   txn->open = false;

@@ -11,13 +11,14 @@
 
 #include "base/sqlite.h"
 #include "engine/erase.h"
+#include "engine/packing.h"
 #include "engine/runs.h"
 #include "model/val.h"
 
 struct tide_dataset;
 
 enum {
-  TIDE_TXN_MEMORY_BYTES = 24 << 20,    /* more rows in memory than that go out */
+  TIDE_TXN_MEMORY_BYTES = 22 << 20,    /* rows that take more memory than that go out */
   TIDE_TXN_DIRECT_BYTES = 1 << 20,     /* a run of that size goes to a segment at once, never through the tail */
   TIDE_TXN_TAIL_BATCHES = 4096,        /* a commit that leaves more in the tail seals some of it, unless */
   TIDE_TXN_TAIL_BATCHES_EACH = 8,      /* these are so many for each partition that has any, or fewer, and */
@@ -32,8 +33,9 @@ struct tide_txn {
   bool failed;         /* a flush or seal broke off midway: only a rollback is left */
   int64_t first_since; /* the lowest since it may have written */
   int64_t next_since;
-  struct sqlite3_vfs *vfs; /* the file's, which has the clock; NULL: not asked yet */
-  struct tide_runs runs;   /* rows in memory */
+  struct sqlite3_vfs *vfs;     /* the file's, which has the clock; NULL: not asked yet */
+  struct tide_runs runs;       /* rows in memory, */
+  struct tide_packing packing; /* and how they are encoded */
 
   struct tide_erase erase; /* DELETE's part: erase.h */
 };

@@ -65,6 +65,15 @@ void tide_batch_reset(struct tide_batch *batch) {
   }
 }
 
+size_t tide_batch_memory(const struct tide_batch *batch) {
+  size_t bytes = batch->cap * (sizeof *batch->since + sizeof *batch->ingested_at);
+  for (size_t i = 0; i < batch->ncolumns; i++) {
+    const struct tide_vec *vec = &batch->columns[i];
+    bytes += vec->cap * (sizeof *vec->tag + sizeof *vec->num + sizeof *vec->size) + vec->bytes.cap;
+  }
+  return bytes;
+}
+
 void tide_batch_clear(struct tide_batch *batch) {
   for (size_t i = 0; i < batch->ncolumns; i++)
     tide_vec_clear(&batch->columns[i]);

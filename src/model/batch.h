@@ -36,6 +36,7 @@ struct tide_batch {
 int tide_batch_init(struct tide_batch *batch, size_t ncolumns, struct tide_err *err);
 void tide_batch_reset(struct tide_batch *batch); /* no rows; memory kept; columns own their bytes again */
 void tide_batch_clear(struct tide_batch *batch);
+size_t tide_batch_memory(const struct tide_batch *batch); /* what it has, rows or not, in bytes */
 
 /* Appends a row: values has ncolumns entries, copied. On failure the batch has the rows it had. Returns 0 or the
  * code. */

@@ -82,6 +82,13 @@ uint64_t tide_segment_writer_raw_bytes(const struct tide_segment_writer *writer)
   return writer->raw_bytes;
 }
 
+size_t tide_segment_writer_memory(const struct tide_segment_writer *writer) {
+  size_t bytes = tide_batch_memory(&writer->pending);
+  for (size_t i = 0; i < columns_of(writer); i++)
+    bytes += writer->columns[i].frames.cap;
+  return bytes;
+}
+
 /* ---- frames ---- */
 
 static bool is_stored(const struct tide_segment_writer *writer, size_t column) {

@@ -55,6 +55,7 @@ int tide_segment_writer_add(struct tide_segment_writer *writer, const struct tid
 
 size_t tide_segment_writer_rows(const struct tide_segment_writer *writer); /* since the last finish or reset */
 uint64_t tide_segment_writer_raw_bytes(const struct tide_segment_writer *writer);
+size_t tide_segment_writer_memory(const struct tide_segment_writer *writer); /* what it holds, about, in bytes */
 
 /* Gives the segment of the rows added, at least one, and begins anew. ret_out is all zero or was cleared before; on
  * failure it is cleared. Returns 0 or the code. */

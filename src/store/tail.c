@@ -8,7 +8,7 @@
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
 
-enum { TAIL_VERSION = 1, TAIL_HASH_SIZE = TIDE_TAIL_HASH_SIZE, VARINT_MAX = 10 };
+enum { TAIL_VERSION = 1, TAIL_HASH_SIZE = TIDE_TAIL_HASH_SIZE, VARINT_MAX = 10, GROW_STEP = 64 << 10 };
 
 /* ---- writing ---- */
 
@@ -53,13 +53,27 @@ static unsigned char *put_value(unsigned char *at, const struct tide_val *value)
   }
 }
 
+/* Not by doubling: many partitions have a run of about the same size. */
+static int grow_in_steps(struct tide_buf *bytes, size_t more, struct tide_err *err) {
+  if (more <= bytes->cap - bytes->len)
+    return 0;
+  const size_t cap = (bytes->len + more + GROW_STEP) / GROW_STEP * GROW_STEP;
+  unsigned char *data = tide_realloc(bytes->data, cap, 1, err);
+  if (data == NULL)
+    return err->rc;
+  bytes->data = data;
+  bytes->cap = cap;
+  return 0;
+}
+
 /* Room for a row, for what goes before all rows when it is the first, and for the hash behind them. */
 static int reserve_row(struct tide_buf *bytes, const struct tide_spec *spec, const struct tide_val *values,
                        struct tide_err *err) {
   size_t size = 2 * VARINT_MAX + spec->ncolumns * (1 + VARINT_MAX);
   for (size_t i = 0; i < spec->ncolumns; i++)
     size += values[i].n; /* far from wrapping: each is the size of memory that is there */
-  if (tide_buf_reserve(bytes, TIDE_TAIL_RUN_FRONT + size + TAIL_HASH_SIZE, err) != 0)
+  size += TIDE_TAIL_RUN_FRONT + TAIL_HASH_SIZE;
+  if (bytes->cap < GROW_STEP ? tide_buf_reserve(bytes, size, err) != 0 : grow_in_steps(bytes, size, err) != 0)
     return err->rc;
   if (bytes->len == 0)
     bytes->len = TIDE_TAIL_RUN_FRONT;
@@ -160,14 +174,6 @@ static struct tide_val read_value(struct tide_rd *rd) {
   return rd->bad ? tide_val_null() : value;
 }
 
-/* What the rows of one run must be: known from the run itself, or from the columns of its table row. */
-struct run_shape {
-  int64_t first_since;
-  int64_t last_since;
-  uint64_t rows;
-  uint64_t columns;
-};
-
 /* Columns behind those stored were added later. */
 static void decode_row(struct tide_rd *rd, const struct tide_spec *spec, uint64_t columns, struct tide_val *values) {
   size_t stored = 0;
@@ -179,38 +185,49 @@ static void decode_row(struct tide_rd *rd, const struct tide_spec *spec, uint64_
   }
 }
 
-static void decode_rows(struct tide_rd *rd, const struct tide_spec *spec, const struct run_shape *shape,
-                        struct tide_batch *batch, struct tide_err *err) {
-  struct tide_val *values = tide_alloc_zero(spec->ncolumns, sizeof *values, err);
-  if (values == NULL)
-    return;
-  int64_t since = shape->first_since;
-  int64_t ingested_at = 0;
-  for (uint64_t row = 0; row < shape->rows && !rd->bad && !tide_err_is_set(err); row++) {
+size_t tide_tail_walk_next(struct tide_tail_walk *walk, const struct tide_spec *spec, size_t rows_max,
+                           struct tide_batch *batch, struct tide_err *err) {
+  struct tide_rd *rd = &walk->rd;
+  struct tide_val *values = walk->row < walk->rows ? tide_alloc_zero(spec->ncolumns, sizeof *values, err) : NULL;
+  size_t taken = 0;
+  for (; values != NULL && taken < rows_max && walk->row < walk->rows && !tide_err_is_set(err); walk->row++, taken++) {
     const uint64_t step = tide_rd_varint(rd);
-    if ((row == 0) != (step == 0) || step > (uint64_t)shape->last_since - (uint64_t)since) {
+    if ((walk->row == 0) != (step == 0) || step > (uint64_t)walk->last_since - (uint64_t)walk->since)
       rd->bad = true;
+    walk->since = (int64_t)((uint64_t)walk->since + step);
+    walk->ingested_at = (int64_t)((uint64_t)walk->ingested_at + (uint64_t)tide_rd_zigzag(rd));
+    decode_row(rd, spec, walk->columns, values);
+    if (rd->bad)
       break;
-    }
-    since += (int64_t)step;
-    ingested_at = (int64_t)((uint64_t)ingested_at + (uint64_t)tide_rd_zigzag(rd));
-    decode_row(rd, spec, shape->columns, values);
-    if (!rd->bad)
-      tide_batch_append(batch, since, ingested_at, values, err);
+    tide_batch_append(batch, walk->since, walk->ingested_at, values, err);
   }
-  if (since != shape->last_since || tide_rd_left(rd) != 0)
-    rd->bad = true;
   tide_free(values);
+  return tide_err_is_set(err) ? 0 : taken;
+}
+
+/* All rows there are; bytes that do not hold just these turn the reader bad. */
+static void decode_rows(struct tide_tail_walk *walk, const struct tide_spec *spec, struct tide_batch *batch,
+                        struct tide_err *err) {
+  tide_tail_walk_next(walk, spec, SIZE_MAX, batch, err);
+  if (walk->since != walk->last_since || tide_rd_left(&walk->rd) != 0)
+    walk->rd.bad = true;
+}
+
+struct tide_tail_walk tide_tail_run_walk(const struct tide_tail_run *run, const struct tide_spec *spec) {
+  if (run->rows == 0)
+    return (struct tide_tail_walk){.rows = 0};
+  return (struct tide_tail_walk){
+      .rd = tide_rd_over(run->bytes.data + TIDE_TAIL_RUN_FRONT, run->bytes.len - TIDE_TAIL_RUN_FRONT),
+      .since = run->first_since,
+      .last_since = run->last_since,
+      .rows = (uint64_t)run->rows,
+      .columns = spec->ncolumns - spec->npartition};
 }
 
 void tide_tail_run_decode(const struct tide_tail_run *run, const struct tide_spec *spec, struct tide_batch *batch,
                           struct tide_err *err) {
-  if (run->rows == 0)
-    return;
-  struct tide_rd rd = tide_rd_over(run->bytes.data + TIDE_TAIL_RUN_FRONT, run->bytes.len - TIDE_TAIL_RUN_FRONT);
-  const struct run_shape shape = {run->first_since, run->last_since, (uint64_t)run->rows,
-                                  spec->ncolumns - spec->npartition};
-  decode_rows(&rd, spec, &shape, batch, err);
+  struct tide_tail_walk walk = tide_tail_run_walk(run, spec);
+  tide_tail_walk_next(&walk, spec, SIZE_MAX, batch, err);
 }
 
 static bool decode_entry(const unsigned char *data, size_t size, const struct tide_spec *spec,
@@ -221,17 +238,17 @@ static bool decode_entry(const unsigned char *data, size_t size, const struct ti
   size -= TAIL_HASH_SIZE;
   if (tide_rd_u64(&trailer) != XXH3_64bits_withSeed(data, size, (uint64_t)entry->last_since))
     return false;
-  struct tide_rd rd = tide_rd_over(data, size);
-  if (tide_rd_u8(&rd) != TAIL_VERSION)
+  struct tide_tail_walk walk = {
+      .rd = tide_rd_over(data, size), .since = entry->first_since, .last_since = entry->last_since};
+  if (tide_rd_u8(&walk.rd) != TAIL_VERSION)
     return false;
-  struct run_shape shape = {.first_since = entry->first_since, .last_since = entry->last_since};
-  shape.rows = tide_rd_varint(&rd);
-  shape.columns = tide_rd_varint_max(&rd, spec->ncolumns - spec->npartition);
-  if (rd.bad || shape.rows == 0 || shape.rows != (uint64_t)entry->rows || shape.rows > size ||
+  walk.rows = tide_rd_varint(&walk.rd);
+  walk.columns = tide_rd_varint_max(&walk.rd, spec->ncolumns - spec->npartition);
+  if (walk.rd.bad || walk.rows == 0 || walk.rows != (uint64_t)entry->rows || walk.rows > size ||
       entry->first_since > entry->last_since || entry->first_since < 1)
     return false;
-  decode_rows(&rd, spec, &shape, batch, err);
-  return !rd.bad;
+  decode_rows(&walk, spec, batch, err);
+  return !walk.rd.bad;
 }
 
 sqlite3_stmt *tide_tail_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {

@@ -21,6 +21,7 @@
 #define TIDE_STORE_TAIL_H
 
 #include "base/buf.h"
+#include "base/rd.h"
 #include "base/sqlite.h"
 #include "model/batch.h"
 #include "model/spec.h"
@@ -51,6 +52,20 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
 /* Appends the run's rows to a batch. */
 void tide_tail_run_decode(const struct tide_tail_run *run, const struct tide_spec *spec, struct tide_batch *batch,
                           struct tide_err *err);
+/* The same in pieces: each call appends the next rows, rows_max at the most, and gives how many; 0 at the end and when
+ * err is set. The run stays as it is meanwhile. */
+struct tide_tail_walk {
+  struct tide_rd rd;
+  int64_t since;
+  int64_t last_since;
+  int64_t ingested_at;
+  uint64_t row; /* the next one */
+  uint64_t rows;
+  uint64_t columns; /* that are stored of each */
+};
+struct tide_tail_walk tide_tail_run_walk(const struct tide_tail_run *run, const struct tide_spec *spec);
+size_t tide_tail_walk_next(struct tide_tail_walk *walk, const struct tide_spec *spec, size_t rows_max,
+                           struct tide_batch *batch, struct tide_err *err);
 static inline void tide_tail_run_reset(struct tide_tail_run *run) {
   run->rows = 0;
   tide_buf_reset(&run->bytes);
