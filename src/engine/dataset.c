@@ -58,6 +58,7 @@ static void destroy(struct tide_dataset *ds) {
   }
   tide_free(ds->pool);
   tide_tail_index_clear(&ds->tail);
+  tide_known_forget(&ds->known);
   tide_spec_unref(ds->spec);
   tide_free(ds->schema);
   tide_free(ds->name);
@@ -272,6 +273,7 @@ static void reload(struct tide_dataset *ds, struct tide_err *err) {
   struct tide_config config;
   struct tide_names names = tide_dataset_names(ds);
   tide_runs_forget(&ds->txn.runs);
+  tide_known_forget(&ds->known);
   tide_catalog_config(ds->conn->db, names, &config, err);
   if (tide_err_is_set(err))
     return;
@@ -324,11 +326,13 @@ void tide_dataset_refresh(struct tide_dataset *ds, struct tide_err *err) {
 }
 
 void tide_dataset_touched(struct tide_dataset *ds) {
+  tide_known_forget(&ds->known);
   ds->version_known = false;
   ds->in_txn = ds->txn.open;
 }
 
 void tide_dataset_forget(struct tide_dataset *ds) {
+  tide_known_forget(&ds->known);
   ds->version_known = false;
   ds->in_txn = false;
   tide_tail_index_reset(&ds->tail);

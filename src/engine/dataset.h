@@ -2,14 +2,16 @@
  * written. There is one handle for a dataset of a connection, shared by all virtual-table instances, cursors and
  * functions (SQLite keeps two instances of a table at times), so that rows in memory are never doubled.
  *
- * What is cached (the tail's index, the counters, the partitions that have runs) is right for one state of the file: `version` is the file's data
- * version when it was read outside a write transaction of our own; inside one, `in_txn` says that it holds this
- * transaction's own writes as well. tide_dataset_refresh makes it right again at the start of whatever reads it. */
+ * What is cached (the tail's index, the counters, the partitions that have runs and those that are known) is right for
+ * one state of the file: `version` is the file's data version when it was read outside a write transaction of our own;
+ * inside one, `in_txn` says that it holds this transaction's own writes as well. tide_dataset_refresh makes it right
+ * again at the start of whatever reads it. */
 #ifndef TIDE_ENGINE_DATASET_H
 #define TIDE_ENGINE_DATASET_H
 
 #include "base/sqlite.h"
 #include "base/stmt_pool.h"
+#include "engine/known.h"
 #include "engine/txn.h"
 #include "model/spec.h"
 #include "store/catalog.h"
@@ -48,6 +50,7 @@ struct tide_dataset {
   uint32_t version;
   bool in_txn;
   struct tide_tail_index tail;
+  struct tide_known known;
   int64_t npartitions; /* how many there were when the cache was read, counted up to TIDE_CATALOG_PARTITIONS_COUNTED */
   int64_t deleted_max; /* the highest since in _deleted, 0: none */
   int64_t epoch;       /* grows when rows move between tail and segments, or vanish by rollback: cursors look again */

@@ -49,12 +49,30 @@ static void sort_partitions(struct tide_scan *scan) {
   scan->npartitions = kept;
 }
 
+/* What is known of a partition, or else its row says; id 0: there is none. */
+static struct tide_known_partition look_up(struct tide_dataset *ds, const char *text, size_t size,
+                                           struct tide_err *err) {
+  struct tide_partition_row row;
+  const struct tide_known_partition *known = tide_known_find(&ds->known, text, size);
+  if (known != NULL)
+    return *known;
+  if (!tide_catalog_partition_look(ds->conn->db, tide_dataset_names(ds), text, size, &row, err))
+    return (struct tide_known_partition){.id = 0};
+  const struct tide_known_partition found = {
+      .id = row.id, .last_since = row.last_since, .pruned_upto = row.pruned_upto};
+  tide_known_add(&ds->known, text, size, &found, err);
+  return found;
+}
+
 static void find_partition(struct tide_scan *scan, const char *text, size_t size, struct tide_err *err) {
   struct tide_stream_shared *shared = &scan->shared;
-  const int64_t id = tide_catalog_partition_find(shared->ds->conn->db, tide_dataset_names(shared->ds), text, size, err);
-  tide_stream_shared_look(shared, id != 0 ? id : -1, err); /* -1 is no partition */
-  if (id != 0)
-    add_partition(scan, id, err);
+  const struct tide_known_partition known = look_up(shared->ds, text, size, err);
+  shared->known = known;
+  tide_buf_reset(&shared->known_text);
+  tide_buf_put(&shared->known_text, text, size, err);
+  tide_stream_shared_look(shared, known.id != 0 ? known.id : -1, err); /* -1 is no partition */
+  if (known.id != 0 && (known.last_since > shared->request.above || shared->ntail > 0))
+    add_partition(scan, known.id, err);
 }
 
 /* Those with segments above the range's start, and those in the tail: as many as have new rows, not as many as there

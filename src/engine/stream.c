@@ -48,11 +48,15 @@ static bool values_may_match(const struct tide_stream *stream) {
 /* Reads the partition's text and values, and goes behind what retention took of it. */
 static void read_partition(struct tide_stream *stream, int64_t partition, struct tide_err *err) {
   struct tide_stream_shared *shared = stream->shared;
-  sqlite3_stmt *stmt = tide_stream_shared_need(shared, &shared->text_stmt, tide_catalog_partition_by_id, err);
+  int64_t pruned_upto = shared->known.pruned_upto;
   tide_buf_reset(&stream->text);
   tide_buf_reset(&stream->value_bytes);
-  const int64_t pruned_upto =
-      tide_catalog_partition_text(stmt, tide_dataset_names(shared->ds), partition, &stream->text, err);
+  if (partition == shared->known.id) {
+    tide_buf_put(&stream->text, shared->known_text.data, shared->known_text.len, err);
+  } else {
+    sqlite3_stmt *stmt = tide_stream_shared_need(shared, &shared->text_stmt, tide_catalog_partition_by_id, err);
+    pruned_upto = tide_catalog_partition_text(stmt, tide_dataset_names(shared->ds), partition, &stream->text, err);
+  }
   if (pruned_upto > stream->above)
     stream->above = pruned_upto;
   if (tide_err_is_set(err))

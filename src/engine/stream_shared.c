@@ -20,6 +20,7 @@ void tide_stream_shared_clear(struct tide_stream_shared *shared) {
   tide_stmt_pool_give(pool, shared->text_stmt);
   tide_stmt_pool_release(pool);
   tide_free(shared->tail);
+  tide_buf_clear(&shared->known_text);
   tide_scan_request_clear(&shared->request);
   tide_spec_unref(shared->spec);
   tide_dataset_release(shared->ds);

@@ -89,6 +89,19 @@ bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, str
   return true;
 }
 
+bool tide_catalog_partition_look(sqlite3 *db, struct tide_names names, const char *text, size_t size,
+                                 struct tide_partition_row *ret_row, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, PARTITION_COLUMNS TIDE_TABLE("partition") " WHERE name = ?1", names.schema, names.dataset);
+  if (stmt != NULL)
+    sqlite3_bind_text64(stmt, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
+  const bool found = tide_catalog_partition_row(stmt, names, ret_row, err);
+  if (found)
+    ret_row->text = text;
+  tide_stmt_pool_give(names.pool, stmt);
+  return found;
+}
+
 int64_t tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names, int64_t id, struct tide_buf *out,
                                     struct tide_err *err) {
   struct tide_partition_row row;

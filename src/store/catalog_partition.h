@@ -38,6 +38,10 @@ sqlite3_stmt *tide_catalog_partitions_all(sqlite3 *db, struct tide_names names, 
 bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
                                 struct tide_err *err);
 
+/* The row of a partition by its text, which it is then a view of. false when there is none, and on error. */
+bool tide_catalog_partition_look(sqlite3 *db, struct tide_names names, const char *text, size_t size,
+                                 struct tide_partition_row *ret_row, struct tide_err *err);
+
 /* Appends the text of a partition, by a statement of tide_catalog_partition_by_id, and gives its pruned_upto;
  * SQLITE_CORRUPT_VTAB when there is no such id. */
 int64_t tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names, int64_t id, struct tide_buf *out,
