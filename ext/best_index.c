@@ -87,6 +87,7 @@ int tide_best_index(const struct tide_spec *spec, bool utf16, int64_t npartition
     has_list = has_list || taken[count].list;
     count++;
     info->aConstraintUsage[i].argvIndex = (int)count;
+    info->aConstraintUsage[i].omit = constraint.column == TIDE_PLAN_SINCE && is_range(constraint.op); /* it is exact */
   }
   const enum tide_scan_order order = order_of(spec, info, has_list);
   if (order != TIDE_SCAN_BY_PARTITION && may_merge(npartitions, one_partition)) {

@@ -1,6 +1,6 @@
 /* Which rows a query can mean. Pure: xBestIndex's constraints become a plan, the plan becomes idxStr; at xFilter
  * idxStr and the values become a scan request. A request may give more rows than the query wants, never fewer:
- * SQLite checks every constraint again.
+ * SQLite checks every constraint again, but a range of since, which gives just the rows that SQLite would.
  *
  * idxStr: 'O' when rows must come ascending in since over the whole dataset, 'D' descending, then for each value in
  * argv's order one term: what and op.
