@@ -130,6 +130,20 @@ class Bench:
         self.sizes()["DuckDB Parquet by source"] = self.figures["duckdb_parquet_bytes"]["duckdb"]["median"]
         self.sizes()["Tidemark's Parquet"] = self.figures["export_parquet_bytes"]["tidemark"]["median"]
 
+    def asides(self):
+        """The queries that DuckDB is asked for information."""
+        ends = self.duckdb("rows", "SELECT min(epoch_ms(ts))::DOUBLE, max(epoch_ms(ts))::DOUBLE FROM logs")["rows"][0]
+        span = ends[1] - ends[0]
+        bounds = [f"make_timestamp_ms({int(ends[0] + span * part)})::TIMESTAMP_MS" for part in (2 / 3, 2 / 3 + 0.01)]
+        texts = {"sum": "SELECT sum(bytes) FROM logs", "count": "SELECT count(*) FROM logs",
+                 "filter": "SELECT ts, source, body FROM logs WHERE status = 503",
+                 "filter_scattered": "SELECT ts, source, body FROM logs WHERE status = 404",
+                 "time_range": f"SELECT * FROM logs WHERE ts >= {bounds[0]} AND ts < {bounds[1]}"}
+        for name in table.ASIDE:
+            spent = [self.duckdb("query", texts[name]) for _ in range(self.rounds)]
+            self.figures.setdefault(name, {})["duckdb"] = side_of([each["seconds"] for each in spent],
+                                                                  [each["cpu"] for each in spent], self.rows)
+
     def clickhouse(self):
         place = self.folder / "clickhouse"
         shutil.rmtree(place, ignore_errors=True)
@@ -143,6 +157,7 @@ class Bench:
         if "duckdb" in self.peers and (not self.only or "exports" in self.only):
             self.load_duckdb()
             self.exports()
+            self.asides()
         if "chdb" in self.peers:
             self.clickhouse()
         self.own(self.wanted(REST), "--keep")

@@ -162,6 +162,13 @@ class Table(unittest.TestCase):
     def test_sizes_are_held_against_partitioned_parquet(self):
         self.assertEqual(self.ratio("size_flushed")[:2], (0.55, "aim"))
 
+    def test_growth_is_of_what_one_row_costs(self):
+        figures = {10: {"sum": {"tidemark": {"median": 1e-6}}, "idle_read": {"tidemark": {"median": 1e-6}}},
+                   1000: {"sum": {"tidemark": {"median": 2e-4}}, "idle_read": {"tidemark": {"median": 3e-6}}}}
+        self.assertEqual(table.growth(figures).splitlines()[2:],
+                         ["| idle read | 1.00 us | 3.00 us | 3.00 |",
+                          "| sum of one column | 100 ns a row | 200 ns a row | 2.00 |"])
+
     def test_what_is_short_is_said(self):
         line = next(line for line in table.LINES if line.name == "scan")
         self.assertEqual([table.verdict(line, ratio) for ratio in (0.69, 0.7, 1.0)], ["short", "bar", "aim"])

@@ -43,6 +43,8 @@ LINES = [
     Line("memory of compaction", "memory_compact", "MiB", 64, 32, ""),
 ]
 GROWTH = (100000, 10000000)  # what "growth" compares
+LINEAR = ["sum", "filter", "filter_scattered", "count", "time_range", "prune", "vacuum"]  # go over all rows
+ASIDE = ["sum", "filter", "filter_scattered", "count", "time_range"]  # what DuckDB is asked, too, for information
 
 
 def higher_is_better(line):
@@ -56,7 +58,7 @@ def ratio_of(line, figures, rows, clock=WALL):
         key = "median" if clock == WALL else "cpu"
         return ends[1][key] / ends[0][key] if all(ends) else None
     figure = figures[rows].get(line.name)
-    if figure is None:
+    if figure is None or "tidemark" not in figure:
         return None
     own = figure["tidemark"]
     if line.kind in ("us", "ns a row"):
@@ -132,18 +134,33 @@ def markdown(figures, rows):
         text.append(f"| {line.what} | {amount(line, own)} | {line.peer} | {peer} | {number(ratio)}"
                     f" | {cell(ratio_of(line, figures, rows, CPU))} | {number(line.bar)} | {number(line.aim)}"
                     f" | {verdict(line, ratio)} |")
+    asides = [f"{line.what} {seconds(figures[rows][line.name]['duckdb']['median'])}" for line in LINES
+              if line.name in ASIDE and "duckdb" in figures[rows].get(line.name, {})]
+    if asides:
+        text += ["", f"For information, the same asked of DuckDB's own table, one thread: {', '.join(asides)}."]
     return "\n".join(text) + "\n"
 
 
+def cost(line, figure, rows):
+    """What one row, one reading or one byte costs, by time on the processor where that was taken, and its words."""
+    value = figure.get("cpu", figure["median"])
+    if line.kind == "rows/s":
+        return value / figure["rows"], f"{number(figure['rows'] / value / 1000)} k rows/s"
+    if line.name in LINEAR:
+        return value / rows, f"{seconds(value / rows)} a row"
+    return value, amount(line, {**figure, "median": value})
+
+
 def growth(figures):
-    """What each line costs at each number of rows, by time on the processor where that was taken."""
+    """What each line costs at each number of rows, and how many times more with the most rows than with the fewest."""
     sizes = sorted(figures)
-    text = [f"| what | {' | '.join(f'{n:,} rows' for n in sizes)} |", "|---|" + "---|" * len(sizes)]
+    text = [f"| what | {' | '.join(f'{n:,} rows' for n in sizes)} | times |", "|---|" + "---|" * (len(sizes) + 1)]
     for line in LINES:
-        cells = []
-        for n in sizes:
-            side = figures[n].get(line.name, {}).get("tidemark")
-            cells.append(amount(line, {**side, "median": side.get("cpu", side["median"])}) if side else "")
-        if any(cells):
-            text.append(f"| {line.what.removesuffix(', 1e7 against 1e5')} | {' | '.join(cells)} |")
+        own = [figures[n].get(line.name, {}).get("tidemark") for n in sizes]
+        if not any(own):
+            continue
+        costs = [cost(line, figure, n) if figure else (None, "") for figure, n in zip(own, sizes)]
+        times = number(costs[-1][0] / costs[0][0]) if own[0] and own[-1] else ""
+        what = line.what.removesuffix(", 1e7 against 1e5")
+        text.append(f"| {what} | {' | '.join(words for _, words in costs)} | {times} |")
     return "\n".join(text) + "\n"
