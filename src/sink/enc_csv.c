@@ -20,8 +20,22 @@
 
 /* ---- texts ---- */
 
+/* Whether one of eight bytes is that one. */
+static bool has_byte(uint64_t word, unsigned char byte) {
+  const uint64_t ones = UINT64_C(0x0101010101010101);
+  const uint64_t differing = word ^ ones * byte;
+  return ((differing - ones) & ~differing & ones * 0x80) != 0;
+}
+
 static bool needs_quotes(const unsigned char *text, size_t size) {
-  for (size_t i = 0; i < size; i++) {
+  size_t i = 0;
+  for (; size - i >= 8; i += 8) {
+    uint64_t word;
+    memcpy(&word, text + i, sizeof word);
+    if (has_byte(word, ',') || has_byte(word, '"') || has_byte(word, '\r') || has_byte(word, '\n'))
+      return true;
+  }
+  for (; i < size; i++) {
     if (text[i] == ',' || text[i] == '"' || text[i] == '\r' || text[i] == '\n')
       return true;
   }

@@ -44,7 +44,7 @@ struct parquet {
   size_t ncolumns;
   struct tide_buf constants;
   struct tide_buf scratch;
-  struct tide_buf value;          /* that is measured */
+  struct tide_buf bytes;          /* that are measured */
   struct tide_buf names;          /* of columns, well-formed, each with a NUL behind it */
   struct tide_buf metadata_texts; /* likewise */
   struct tide_parquet_key_value metadata[METADATA_MAX];
@@ -99,8 +99,11 @@ static size_t take_rows(struct parquet *parquet, const struct tide_batch *batch,
 
 static void put_rows(struct parquet *parquet, struct tide_err *err) {
   struct tide_parquet_block *block = &parquet->block;
-  for (size_t i = 0; i < parquet->ncolumns && !tide_err_is_set(err); i++)
-    tide_parquet_column_put(&parquet->columns[i], block, &parquet->scratch, err);
+  for (size_t i = 0; i < parquet->ncolumns && !tide_err_is_set(err); i++) {
+    const struct tide_parquet_column *column = &parquet->columns[i];
+    tide_parquet_column_take(column, block, &column->leaf->bytes, &parquet->scratch, err);
+    tide_parquet_put_flat(column->leaf, block->present, block->number, block->rows, err);
+  }
   for (size_t i = 0; i < block->rows; i++) {
     parquet->base.encoded += block->encoded[i];
     parquet->base.altered += block->altered[i];
@@ -139,8 +142,10 @@ static size_t parquet_measure(struct tide_encoder *encoder, const struct tide_ba
         block->row[block->rows++] = (uint32_t)first;
     }
     clear_block(block);
-    for (size_t i = 0; i < parquet->ncolumns && !tide_err_is_set(err); i++)
-      tide_parquet_column_measure(&parquet->columns[i], block, &parquet->value, &parquet->scratch, err);
+    for (size_t i = 0; i < parquet->ncolumns && !tide_err_is_set(err); i++) {
+      tide_buf_reset(&parquet->bytes);
+      tide_parquet_column_take(&parquet->columns[i], block, &parquet->bytes, &parquet->scratch, err);
+    }
     for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
       encoder->encoded += block->encoded[i];
       if (encoder->encoded > most)
@@ -182,7 +187,7 @@ static void parquet_destroy(struct tide_encoder *encoder) {
   tide_free(parquet->columns);
   tide_buf_clear(&parquet->constants);
   tide_buf_clear(&parquet->scratch);
-  tide_buf_clear(&parquet->value);
+  tide_buf_clear(&parquet->bytes);
   tide_buf_clear(&parquet->names);
   tide_buf_clear(&parquet->metadata_texts);
   tide_free(parquet);

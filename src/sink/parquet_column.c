@@ -100,113 +100,62 @@ static uint64_t number_weight(const struct tide_parquet_column *column) {
   return column->type == TIDE_TYPE_BOOLEAN ? 1 : NUMBER_SIZE;
 }
 
-/* Whether row i of the block has a number, which may have no room. */
-static bool take_number(const struct tide_parquet_column *column, const struct view *view,
-                        struct tide_parquet_block *block, size_t i, int64_t *ret_number, struct tide_err *err) {
-  if (!has_value(column, view, block->batch, block->row[i], err))
-    return false;
-  *ret_number = view->numbers[block->row[i]];
-  const bool fits = tide_parquet_column_scale(column, ret_number);
-  block->altered[i] |= !fits;
-  return fits;
-}
-
-static void put_numbers(const struct tide_parquet_column *column, struct tide_parquet_block *block,
-                        struct tide_err *err) {
+static void take_numbers(const struct tide_parquet_column *column, struct tide_parquet_block *block,
+                         struct tide_err *err) {
   const struct view view = view_of(column, block->batch);
   const uint64_t weight = number_weight(column);
   for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
-    int64_t number;
-    if (take_number(column, &view, block, i, &number, err)) {
-      tide_parquet_put_number(column->leaf, 0, number);
-      block->encoded[i] += weight;
-    } else if (!tide_err_is_set(err)) {
-      tide_parquet_put_null(column->leaf, 0, 0);
-      block->encoded[i] += 1;
+    const size_t row = block->row[i];
+    bool present = has_value(column, &view, block->batch, row, err);
+    block->number[i] = present ? view.numbers[row] : 0;
+    if (!tide_parquet_column_scale(column, &block->number[i])) {
+      block->altered[i] = true;
+      present = false;
     }
+    block->present[i] = present;
+    block->encoded[i] += present ? weight : 1;
   }
 }
 
-static void put_bytes(const struct tide_parquet_column *column, struct tide_parquet_block *block,
-                      struct tide_buf *scratch, struct tide_err *err) {
-  struct tide_parquet_leaf *leaf = column->leaf;
+static void take_bytes(const struct tide_parquet_column *column, struct tide_parquet_block *block,
+                       struct tide_buf *bytes, struct tide_buf *scratch, struct tide_err *err) {
   const struct view view = view_of(column, block->batch);
   const struct tide_vec *vec = &block->batch->columns[column->source];
   for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
-    const size_t start = leaf->bytes.len;
-    if (has_value(column, &view, block->batch, block->row[i], err)) {
+    const bool present = has_value(column, &view, block->batch, block->row[i], err);
+    const size_t start = bytes->len;
+    if (present) {
       const struct tide_val val = tide_vec_get(vec, block->row[i]);
-      tide_parquet_put_value(column->type, &val, &leaf->bytes, scratch, &block->altered[i], err);
-      tide_parquet_put_appended(leaf, 0, start);
-      block->encoded[i] += LENGTH_SIZE + leaf->bytes.len - start;
-    } else if (!tide_err_is_set(err)) {
-      tide_parquet_put_null(leaf, 0, 0);
-      block->encoded[i] += 1;
+      tide_parquet_put_value(column->type, &val, bytes, scratch, &block->altered[i], err);
     }
+    block->present[i] = present;
+    block->number[i] = (int64_t)(bytes->len - start);
+    block->encoded[i] += present ? LENGTH_SIZE + bytes->len - start : 1;
   }
 }
 
-static void count_constant(const struct tide_parquet_column *column, struct tide_parquet_block *block) {
+static void take_constant(const struct tide_parquet_column *column, struct tide_parquet_block *block,
+                          struct tide_buf *bytes, struct tide_err *err) {
   const struct tide_val *value = &column->value;
-  const uint64_t weight = value->type == TIDE_VAL_NULL                 ? 1
-                          : tide_parquet_column_is_bytes(column->type) ? LENGTH_SIZE + value->n
-                                                                       : number_weight(column);
+  const bool present = value->type != TIDE_VAL_NULL;
+  const bool is_bytes = tide_parquet_column_is_bytes(column->type);
+  const uint64_t weight = !present ? 1 : is_bytes ? LENGTH_SIZE + value->n : number_weight(column);
   for (size_t i = 0; i < block->rows; i++) {
+    block->present[i] = present;
+    block->number[i] = is_bytes ? (int64_t)value->n : value->i;
     block->encoded[i] += weight;
     block->altered[i] |= column->constant_altered;
+    if (present && is_bytes)
+      tide_buf_put(bytes, value->p, value->n, err);
   }
 }
 
-static void put_constant(const struct tide_parquet_column *column, struct tide_parquet_block *block,
-                         struct tide_err *err) {
-  struct tide_parquet_leaf *leaf = column->leaf;
-  const struct tide_val *value = &column->value;
-  const bool is_bytes = tide_parquet_column_is_bytes(column->type);
-  for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
-    if (value->type == TIDE_VAL_NULL) {
-      tide_parquet_put_null(leaf, 0, 0);
-      continue;
-    }
-    if (is_bytes)
-      tide_buf_put(&leaf->bytes, value->p, value->n, err);
-    tide_parquet_put_number(leaf, 0, is_bytes ? (int64_t)value->n : value->i);
-  }
-}
-
-void tide_parquet_column_put(const struct tide_parquet_column *column, struct tide_parquet_block *block,
-                             struct tide_buf *scratch, struct tide_err *err) {
-  tide_parquet_leaf_reserve(column->leaf, block->rows, err);
-  if (tide_err_is_set(err))
-    return;
-  if (column->constant) {
-    count_constant(column, block);
-    put_constant(column, block, err);
-  } else if (tide_parquet_column_is_bytes(column->type)) {
-    put_bytes(column, block, scratch, err);
-  } else {
-    put_numbers(column, block, err);
-  }
-}
-
-void tide_parquet_column_measure(const struct tide_parquet_column *column, struct tide_parquet_block *block,
-                                 struct tide_buf *value, struct tide_buf *scratch, struct tide_err *err) {
-  if (column->constant) {
-    count_constant(column, block);
-    return;
-  }
-  const struct view view = view_of(column, block->batch);
-  const bool is_bytes = tide_parquet_column_is_bytes(column->type);
-  for (size_t i = 0; i < block->rows && !tide_err_is_set(err); i++) {
-    int64_t number;
-    if (!is_bytes) {
-      block->encoded[i] += take_number(column, &view, block, i, &number, err) ? number_weight(column) : 1;
-    } else if (has_value(column, &view, block->batch, block->row[i], err)) {
-      const struct tide_val val = tide_vec_get(&block->batch->columns[column->source], block->row[i]);
-      tide_buf_reset(value);
-      tide_parquet_put_value(column->type, &val, value, scratch, &block->altered[i], err);
-      block->encoded[i] += LENGTH_SIZE + value->len;
-    } else {
-      block->encoded[i] += 1;
-    }
-  }
+void tide_parquet_column_take(const struct tide_parquet_column *column, struct tide_parquet_block *block,
+                              struct tide_buf *bytes, struct tide_buf *scratch, struct tide_err *err) {
+  if (column->constant)
+    take_constant(column, block, bytes, err);
+  else if (tide_parquet_column_is_bytes(column->type))
+    take_bytes(column, block, bytes, scratch, err);
+  else
+    take_numbers(column, block, err);
 }

@@ -29,6 +29,9 @@ struct tide_parquet_block {
   uint64_t weight[TIDE_PARQUET_BLOCK_ROWS];  /* of each row's values in the batch */
   uint64_t encoded[TIDE_PARQUET_BLOCK_ROWS]; /* of each row, as encoder->encoded counts it */
   bool altered[TIDE_PARQUET_BLOCK_ROWS];     /* a value became another one */
+  /* of the column at hand, as tide_parquet_put_flat takes them */
+  uint8_t present[TIDE_PARQUET_BLOCK_ROWS];
+  int64_t number[TIDE_PARQUET_BLOCK_ROWS];
 };
 
 /* Whether the type's values are byte strings in the file. */
@@ -43,13 +46,10 @@ static inline bool tide_parquet_column_scale(const struct tide_parquet_column *c
   return column->scale <= 1 || !__builtin_mul_overflow(*number, column->scale, number);
 }
 
-/* Puts the block's values into the column's leaf, and adds to encoded and altered of each row. A NULL that the column
- * cannot hold, or a value that is not of its type, is SQLITE_CORRUPT_VTAB. Sticky in err. */
-void tide_parquet_column_put(const struct tide_parquet_column *column, struct tide_parquet_block *block,
-                             struct tide_buf *scratch, struct tide_err *err);
-
-/* The same without the leaf: `value` is memory to see a value's bytes in. */
-void tide_parquet_column_measure(const struct tide_parquet_column *column, struct tide_parquet_block *block,
-                                 struct tide_buf *value, struct tide_buf *scratch, struct tide_err *err);
+/* Says in present and number what the column's values become, appends those that are byte strings to `bytes`, and adds to
+ * encoded and altered of each row. A NULL that the column cannot hold, or a value that is not of its type, is
+ * SQLITE_CORRUPT_VTAB. Sticky in err. */
+void tide_parquet_column_take(const struct tide_parquet_column *column, struct tide_parquet_block *block,
+                              struct tide_buf *bytes, struct tide_buf *scratch, struct tide_err *err);
 
 #endif

@@ -83,6 +83,24 @@ void tide_parquet_put_bytes(struct tide_parquet_leaf *leaf, unsigned rep, const 
     tide_parquet_put_number(leaf, rep, (int64_t)size);
 }
 
+void tide_parquet_put_flat(struct tide_parquet_leaf *leaf, const uint8_t *present, const int64_t *numbers, size_t n,
+                           struct tide_err *err) {
+  assert(leaf->max_def <= 1 && leaf->max_rep == 0);
+  tide_parquet_leaf_reserve(leaf, n, err);
+  if (tide_err_is_set(err) || n == 0)
+    return;
+  int64_t *to = leaf->numbers + leaf->values;
+  for (size_t i = 0; i < n; i++) {
+    *to = numbers[i]; /* there is room for one that does not count */
+    to += present[i];
+  }
+  leaf->values = (size_t)(to - leaf->numbers);
+  if (leaf->max_def > 0)
+    tide_buf_put(&leaf->def, present, n, err);
+  leaf->entries += n;
+  leaf->rows += n;
+}
+
 size_t tide_parquet_leaf_waiting(const struct tide_parquet_leaf *leaf) {
   return leaf->def.len + leaf->rep.len + leaf->bytes.len + leaf->values * sizeof *leaf->numbers;
 }

@@ -109,11 +109,10 @@ static inline void tide_parquet_put_null(struct tide_parquet_leaf *leaf, unsigne
 void tide_parquet_put_bytes(struct tide_parquet_leaf *leaf, unsigned rep, const void *bytes, size_t size,
                             struct tide_err *err);
 
-/* After tide_parquet_leaf_reserve. The bytes that the caller has appended to leaf->bytes since its length was `start`
- * are a value. */
-static inline void tide_parquet_put_appended(struct tide_parquet_leaf *leaf, unsigned rep, size_t start) {
-  tide_parquet_put_number(leaf, rep, (int64_t)(leaf->bytes.len - start));
-}
+/* n entries of a leaf of a top-level column that is no group: each a row, with a value where present is 1, and NULL where it
+ * is 0 (in an OPTIONAL column). Byte strings are in leaf->bytes by then, and their sizes are the numbers. */
+void tide_parquet_put_flat(struct tide_parquet_leaf *leaf, const uint8_t *present, const int64_t *numbers, size_t n,
+                           struct tide_err *err);
 
 /* ---- pages and the chunk ---- */
 
