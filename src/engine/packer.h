@@ -17,7 +17,7 @@ struct tide_packer {
   int64_t level;    /* zstd's */
   int64_t revision; /* of the segments made */
   int64_t next_chunk;
-  int64_t format; /* the dataset's, as stored */
+  int64_t format;                     /* the dataset's, as stored */
   struct tide_frame_encoder *shared;  /* of the same level, to use instead of its own; NULL: none */
   struct tide_frame_encoder *encoder; /* its own, made when it is needed, as the next one */
   struct tide_segment_writer *own;

@@ -42,7 +42,7 @@ void tide_segment_out_clear(struct tide_segment_out *out);
  * bytes, however they were added. */
 struct tide_segment_writer;
 
-/* spec and encoder, which nobody else uses between an add and its finish, must live as long. */
+/* spec and encoder, which any number of writers may share, must live as long. */
 struct tide_segment_writer *tide_segment_writer_create(const struct tide_spec *spec, struct tide_frame_encoder *encoder,
                                                        struct tide_err *err);
 void tide_segment_writer_destroy(struct tide_segment_writer *writer); /* NULL is fine */
