@@ -154,6 +154,7 @@ static void name_damage(const struct tide_stream *stream, struct tide_err *err) 
                     (int)stream->text.len, (const char *)stream->text.data, (long long)stream->segment_last);
 }
 
+/* Whether the segment's zones leave a chance to every predicate. */
 static bool zones_may_match(const struct tide_stream *stream) {
   const struct tide_stream_shared *shared = stream->shared;
   for (size_t i = 0; i < shared->request.npreds; i++) {
@@ -163,6 +164,21 @@ static bool zones_may_match(const struct tide_stream *stream) {
       continue;
     tide_segment_zone(stream->segment, (size_t)pred->column, &zone);
     if (!tide_pred_may_match(pred, shared->spec->columns[pred->column].type, &zone))
+      return false;
+  }
+  return true;
+}
+
+/* The same of one frame's zones. */
+static bool frame_may_match(const struct tide_stream *stream, size_t frame, struct tide_err *err) {
+  const struct tide_stream_shared *shared = stream->shared;
+  for (size_t i = 0; i < shared->request.npreds; i++) {
+    const struct tide_pred *pred = &shared->request.preds[i];
+    const struct tide_column *column = &shared->spec->columns[pred->column];
+    struct tide_zone zone;
+    if (column->partition_at < 0 &&
+        (tide_segment_frame_zone(stream->segment, frame, (size_t)pred->column, &zone, err) != 0 ||
+         !tide_pred_may_match(pred, column->type, &zone)))
       return false;
   }
   return true;
@@ -277,6 +293,8 @@ static bool next_of_segments(struct tide_stream *stream, struct tide_err *err) {
     while (go_to_frame(stream, err)) {
       const size_t frame = is_downwards(stream) ? --stream->frame_end : stream->frame_first++;
       const bool whole = frame >= stream->whole_first && frame < stream->whole_end;
+      if (!frame_may_match(stream, frame, err))
+        continue;
       tide_window_start(&stream->window, stream->shared->spec, stream->segment, frame);
       if (whole ? take_whole(stream, err) : take_window(stream, stream->segment_deletes, err))
         return true;
