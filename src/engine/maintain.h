@@ -8,7 +8,8 @@
 #include "engine/seal.h"
 
 enum {
-  TIDE_MAINTAIN_SEAL_PARTITIONS = 1000,
+  TIDE_MAINTAIN_SEAL_PARTITIONS = 10000, /* at 30 microseconds for a small one */
+  TIDE_MAINTAIN_SEAL_BYTES = 64 << 20,   /* of the tail, uncompressed; one partition is sealed in any case */
   TIDE_MAINTAIN_PRUNE_BYTES = 256 << 20, /* stored bytes taken away */
   TIDE_MAINTAIN_COMPACT_BYTES = 8 << 20, /* stored bytes read */
   TIDE_MAINTAIN_TRIM_ROWS = 10000        /* of the export log */

@@ -77,13 +77,28 @@ END_TEST
 START_TEST(a_call_seals_a_bounded_number_of_partitions) {
   start();
   db_exec(db, "SELECT tidemark_set('logs', 'autoflush', 0)");
-  db_exec(db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1003)"
+  db_exec(db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10003)"
               " INSERT INTO logs SELECT 'p' || i, 'x' FROM n");
-  assert_text(db, "1000|1|3",
+  assert_text(db, "10000|1|3",
               "WITH d(j) AS MATERIALIZED (SELECT tidemark_maintain('logs') -> '$.datasets[0]')"
               " SELECT j ->> '$.sealed.partitions', j ->> 'more', j ->> '$.now.tail_rows' FROM d");
   ck_assert_str_eq(maintain("more"), "0");
-  assert_text(db, "1003|0", "SELECT rows, tail_rows FROM tidemark_dataset");
+  assert_text(db, "10003|0", "SELECT rows, tail_rows FROM tidemark_dataset");
+  end();
+}
+END_TEST
+
+/* 64 MiB of the tail, or one partition when that has more. */
+START_TEST(a_call_seals_a_bounded_number_of_bytes) {
+  start();
+  db_exec(db, "SELECT tidemark_set('logs', 'autoflush', 0)");
+  append_many(9, 8 << 20);
+  db_exec(db, "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 9)"
+              " INSERT INTO logs SELECT 'p' || i, printf('%%.*c', 8 << 20, 'x') FROM n");
+  ck_assert_str_eq(maintain("sealed.partitions"), "1");
+  ck_assert_str_eq(maintain("sealed.partitions"), "7");
+  ck_assert_str_eq(maintain("more"), "0");
+  assert_text(db, "18|0", "SELECT rows, tail_rows FROM tidemark_dataset");
   end();
 }
 END_TEST
@@ -189,6 +204,7 @@ int main(void) {
                                 with_nothing_to_do_it_writes_nothing,
                                 log_is_trimmed_by_age,
                                 a_call_seals_a_bounded_number_of_partitions,
+                                a_call_seals_a_bounded_number_of_bytes,
                                 without_a_name_it_is_all_datasets_of_all_schemas,
                                 a_dataset_that_cannot_be_read_does_not_keep_the_others_waiting,
                                 it_follows_the_transaction_that_is_open,

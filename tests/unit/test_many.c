@@ -87,8 +87,8 @@ static void prune_nothing(int partitions) {
 }
 
 static void maintain(int partitions) {
-  for (int left = partitions; left > 0; left -= 1000)
-    assert_int(db, left < 1000 ? left : 1000,
+  for (int left = partitions; left > 0; left -= 10000)
+    assert_int(db, left < 10000 ? left : 10000,
                "SELECT json_extract(tidemark_maintain('logs'), '$.datasets[0].sealed.partitions')");
 }
 
