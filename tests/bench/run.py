@@ -79,7 +79,9 @@ class Bench:
             figure.update({key: line[key] for key in (table.WALL, table.CPU) if key in line})
 
     def duckdb(self, task, *arguments):
-        return node(self.build, "duckdb.mjs", task, self.folder, *arguments)
+        answer = node(self.build, "duckdb.mjs", task, self.folder, *arguments)
+        print(json.dumps({"side": "duckdb", "task": task, **answer}), flush=True)
+        return answer
 
     def load_duckdb(self):
         lines = self.folder / "rows.ndjson"
