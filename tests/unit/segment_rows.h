@@ -3,6 +3,7 @@
 #define TIDE_TESTS_SEGMENT_ROWS_H
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <xxhash.h>
@@ -44,8 +45,16 @@ static inline struct tide_val random_value(uint8_t type) {
   }
 }
 
-/* Rows of all types, NULLs among them, with gaps in since. */
-static inline struct tide_batch random_batch(size_t rows) {
+/* Texts of a log line: column t as templates. */
+static inline struct tide_val log_line(void) {
+  static char text[100];
+  const int size = snprintf(text, sizeof text, "GET /page/%u HTTP/1.1 took %03u ms", (unsigned)(next_random() % 5000),
+                            (unsigned)(next_random() % 1000));
+  return tide_val_text(text, (size_t)size);
+}
+
+/* Rows of all types, NULLs among them, with gaps in since; column t as random_value has it, or of log lines. */
+static inline struct tide_batch batch_of(size_t rows, bool log_lines) {
   struct tide_err err = {0};
   struct tide_batch batch;
   random_seed = rows;
@@ -56,11 +65,17 @@ static inline struct tide_batch random_batch(size_t rows) {
         [ANY] = random_value((uint8_t)(next_random() % TIDE_VAL_TYPES)), [PART] = tide_val_text("web", 3)};
     for (uint8_t type = TIDE_VAL_INT; type <= TIDE_VAL_BLOB; type++)
       values[type] = random_value(next_random() % 9 == 0 ? TIDE_VAL_NULL : type); /* INTEGER is 1, REAL 2, and so on */
+    if (log_lines)
+      values[TEXT] = log_line();
     tide_batch_append(&batch, since, 1767225600000 + since / 10, values, &err);
     since += 1 + (int64_t)(next_random() % 4);
   }
   assert_ok(err);
   return batch;
+}
+
+static inline struct tide_batch random_batch(size_t rows) {
+  return batch_of(rows, false);
 }
 
 /* Chunks in memory; counts what is asked of them. */

@@ -25,6 +25,28 @@ START_TEST(rows_of_all_types_come_back) {
 }
 END_TEST
 
+START_TEST(templates_are_read_once) {
+  struct tide_err err = {0};
+  struct tide_batch batch = batch_of(9000, true), back;
+  struct tide_segment_out out = written(&batch);
+  struct store store = {.out = &out};
+  read_all(&out, &batch, 0, &err);
+  struct tide_segment *segment = opened(&store, &err);
+  tide_batch_init(&back, COLUMNS, &err);
+  tide_segment_read_column(segment, 2, TEXT, &back, &err);
+  ck_assert_uint_eq(store.reads, 3); /* the header, the templates, the frame */
+  tide_segment_read_column(segment, 1, TEXT, &back, &err);
+  ck_assert_uint_eq(store.reads, 4);
+  assert_ok(err);
+  ck_assert(same_value(tide_vec_get(&back.columns[TEXT], 7), tide_vec_get(&batch.columns[TEXT], 4103)));
+  ck_assert_uint_lt(out.chunks[TIDE_SEGMENT_COLUMN_FIRST + TEXT].len, 9000 * 4); /* 12.3 and 10 bits are drawn a row */
+  tide_segment_close(segment);
+  tide_batch_clear(&back);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 static void assert_same_segment(const struct tide_segment_out *a, const struct tide_segment_out *b) {
   ck_assert_uint_eq(a->meta.len, b->meta.len);
   ck_assert_mem_eq(a->meta.data, b->meta.data, a->meta.len);
@@ -48,7 +70,7 @@ END_TEST
 
 START_TEST(rows_may_be_added_in_any_pieces) {
   struct tide_err err = {0};
-  struct tide_batch batch = random_batch(13000);
+  struct tide_batch batch = batch_of(13000, true);
   struct tide_segment_out whole = written(&batch);
   struct tide_frame_encoder *encoder = tide_frame_encoder_create(3, &err);
   struct tide_segment_writer *writer = tide_segment_writer_create(&spec, encoder, &err);
@@ -449,7 +471,7 @@ END_TEST
 
 START_TEST(every_failed_allocation_is_no_memory) {
   oom_install();
-  struct tide_batch batch = random_batch(4200);
+  struct tide_batch batch = batch_of(4200, true);
   long start = oom_live(), n = 1;
   for (;; n++) {
     struct tide_err err = {0};
@@ -475,6 +497,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {rows_of_all_types_come_back,
+                                templates_are_read_once,
                                 equal_rows_give_equal_bytes,
                                 rows_may_be_added_in_any_pieces,
                                 a_writer_holds_one_frame_of_rows,

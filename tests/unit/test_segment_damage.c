@@ -46,6 +46,24 @@ START_TEST(every_flipped_byte_is_noticed) {
 }
 END_TEST
 
+START_TEST(every_flipped_byte_of_templates_is_noticed) {
+  struct tide_err err = {0};
+  struct tide_batch batch = batch_of(70, true);
+  struct tide_segment_out out = written(&batch);
+  struct tide_buf *chunk = &out.chunks[TIDE_SEGMENT_COLUMN_FIRST + TEXT];
+  struct tide_format_meta meta;
+  tide_format_read_meta(out.meta.data, out.meta.len, COLUMNS, &meta, &err);
+  assert_ok(err);
+  flip_each(chunk, &out, &batch);
+  chunk->data[meta.entries[TIDE_SEGMENT_COLUMN_FIRST + TEXT].header_size] ^= 1;
+  ck_assert_int_eq(read_all(&out, &batch, 0, &err), SQLITE_CORRUPT_VTAB);
+  ck_assert_str_eq(err.msg, "column t, frame 0: the templates fail their checksum");
+  tide_format_meta_clear(&meta);
+  tide_segment_out_clear(&out);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 START_TEST(a_flipped_byte_in_a_later_frame_is_noticed) {
   struct tide_err err = {0};
   struct tide_batch batch = random_batch(9000);
@@ -150,14 +168,14 @@ static void fix_header_checksum(struct tide_buf *meta, unsigned char *chunk, siz
 }
 
 START_TEST(hostile_directories_are_survived) {
-  struct tide_batch batch = random_batch(9000);
+  struct tide_batch batch = batch_of(9000, true);
   struct tide_segment_out out = written(&batch);
   struct tide_format_meta meta;
   struct tide_err err = {0};
   tide_format_read_meta(out.meta.data, out.meta.len, COLUMNS, &meta, &err);
   assert_ok(err);
   static const unsigned char values[] = {0, 1, 0x7f, 0x80, 0xff};
-  for (size_t c = 0; c <= TIDE_SEGMENT_COLUMN_FIRST; c++) {
+  for (size_t c = 0; c <= TIDE_SEGMENT_COLUMN_FIRST + TEXT; c += c == TIDE_SEGMENT_COLUMN_FIRST ? TEXT : 1) {
     unsigned char *chunk = out.chunks[c].data;
     size_t header_size = (size_t)meta.entries[c].header_size;
     for (size_t i = 9; i < header_size; i++) {
@@ -299,6 +317,7 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {a_newer_format_is_named,
                                 every_flipped_byte_is_noticed,
+                                every_flipped_byte_of_templates_is_noticed,
                                 a_flipped_byte_in_a_later_frame_is_noticed,
                                 truncated_bytes_are_noticed,
                                 a_chunk_of_another_segment_is_noticed,

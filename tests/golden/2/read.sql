@@ -1,0 +1,38 @@
+-- What every later Tidemark reads in a file of format 2 (make.sql says what is in it), and that it can go on with it.
+.system cp @HERE@/tidemark.db golden.db
+.open golden.db
+.load @MODULE@
+.mode quote
+.read @HERE@/rows.sql
+SELECT tidemark_check(dataset) FROM tidemark_dataset;
+PRAGMA integrity_check;
+SELECT dataset, last_since, partitions, rows, written, deleted FROM tidemark_dataset;
+SELECT dataset, partition, first_since, last_since, rows, deleted, revision, raw_bytes, stored_bytes, zstd_level
+  FROM tidemark_segment;
+SELECT hex(substr(meta, 1, 5)), count(*) FROM requests_segment;
+SELECT key, value FROM requests_config WHERE key = 'format';
+
+-- Every row, against those that were put in.
+SELECT count(*) FROM requests r JOIN drawn d ON d.n = r.since WHERE r.message IS d.message AND r.level IS d.level
+  AND r.job IS d.job AND typeof(r.mixed) = typeof(d.mixed) AND r.mixed IS d.mixed AND r.duration IS d.duration
+  AND r.noise IS d.noise AND r.status IS d.status AND r.size IS d.size AND r.ts IS d.ts;
+SELECT count(*) FROM packed p JOIN drawn d ON d.n = p.since WHERE p.kind = d.n % 4 AND p.message IS d.message
+  AND p.level IS d.level AND p.job IS d.job AND typeof(p.mixed) = typeof(d.mixed) AND p.mixed IS d.mixed
+  AND p.duration IS d.duration AND p.noise IS d.noise AND p.status IS d.status AND p.size IS d.size AND p.ts IS d.ts
+  AND p.trace = 'before 1';
+SELECT since, message, level, job, mixed, duration, noise, status, size, ts FROM requests WHERE since % 700 < 4 ORDER BY since;
+SELECT since, kind, message, trace FROM packed WHERE since > 1495 ORDER BY since;
+SELECT count(*), sum(size), sum(status), total(duration), count(DISTINCT job) FROM requests WHERE ts > 1767228600000;
+SELECT count(*) FROM requests WHERE duration = 0.25 OR size < 1000000;
+SELECT * FROM young;
+
+-- Going on.
+INSERT INTO requests(message, ts) VALUES ('GET /page/7?size=8 HTTP/1.1 took 009 ms', 1767225600000), (NULL, NULL);
+SELECT json_remove(tidemark_flush('requests'), '$.stored_bytes', '$.now');
+SELECT json_remove(tidemark_compact('requests'), '$.stored_in', '$.stored_out', '$.now');
+SELECT since, message FROM requests WHERE since >= 4500;
+SELECT tidemark_flush('packed') ->> 'rows', tidemark_flush('young') ->> 'rows';
+SELECT value FROM young_config WHERE key = 'format';
+DELETE FROM packed WHERE kind = 2;
+SELECT tidemark_compact('packed') ->> 'rows';
+SELECT tidemark_check(dataset) FROM tidemark_dataset;
