@@ -9,7 +9,8 @@
 
 enum {
   SLOTS_MIN = 256,
-  MARK_SIZE = 4,           /* u32: where the token was among the other bytes << 3 | its kind */
+  MARK_SIZE = 4, /* u32: where the token was among the other bytes << 3 | its kind */
+  TEMPLATES_SEEN_MAX = 2 * TIDE_TEMPLATES_MAX,
   KEYS_MAX = 1 << 20,      /* bytes of templates that are remembered, with or without a number */
   FIRST_SIGHT_MAX = 32768, /* bytes of texts up to which a template gets its number when first seen */
   FAILURES_MAX = 5
@@ -138,7 +139,8 @@ struct lookup {
 };
 
 static int32_t add(struct tide_template_set *set, size_t slot, const struct lookup *text, struct tide_err *err) {
-  if (set->keys.len + text->key_size > KEYS_MAX || reserve_template(set, text->ntokens, err) != 0)
+  if (set->ntemplates == TEMPLATES_SEEN_MAX || set->keys.len + text->key_size > KEYS_MAX ||
+      reserve_template(set, text->ntokens, err) != 0)
     return -1;
   set->templates[set->ntemplates] = (struct tide_template){.key_at = (uint32_t)set->keys.len,
                                                            .static_size = (uint32_t)text->static_size,
@@ -244,16 +246,16 @@ void tide_template_set_undo(struct tide_template_set *set) {
 
 /* ---- the section ---- */
 
-static const unsigned char *marks_of(const struct tide_template_set *set, const struct tide_template *template) {
-  return set->keys.data + template->key_at + template->static_size;
+/* Where a token was among the other bytes << 3 | its kind. */
+static uint32_t mark_of(const struct tide_template_set *set, const struct tide_template *template, size_t token) {
+  uint32_t mark;
+  memcpy(&mark, set->keys.data + template->key_at + template->static_size + token * MARK_SIZE, sizeof mark);
+  return mark;
 }
 
-/* Where token i was among the static bytes, and its kind. */
-static uint32_t mark_at(const unsigned char *marks, size_t i, unsigned *ret_kind) {
-  uint32_t packed;
-  memcpy(&packed, marks + i * MARK_SIZE, MARK_SIZE);
-  *ret_kind = packed & 7;
-  return packed >> 3;
+unsigned tide_template_set_kind(const struct tide_template_set *set, const struct tide_template *template,
+                                size_t token) {
+  return mark_of(set, template, token) & 7;
 }
 
 /* Appends the template's text, and the list of its tokens. */
@@ -262,8 +264,8 @@ static void put_template(const struct tide_template_set *set, const struct tide_
   const unsigned char *bytes = set->keys.data + template->key_at;
   uint32_t from = 0;
   for (size_t i = 0; i < template->ntokens; i++) {
-    unsigned kind, size = set->sizes[template->tokens_at + i];
-    const uint32_t at = mark_at(marks_of(set, template), i, &kind);
+    const unsigned size = set->sizes[template->tokens_at + i];
+    const uint32_t mark = mark_of(set, template, i), at = mark >> 3, kind = mark & 7;
     tide_buf_put_varint(lists, at - from, err);
     tide_buf_put_u8(lists, (uint8_t)(size << 3 | kind), err);
     tide_buf_put(texts, bytes + from, at - from, err);

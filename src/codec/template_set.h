@@ -60,6 +60,10 @@ void tide_template_set_begin(struct tide_template_set *set);
 int32_t tide_template_set_find(struct tide_template_set *set, const unsigned char *text, size_t size,
                                const struct tide_token *tokens, size_t ntokens, struct tide_err *err);
 
+/* The kind (token.h) of a template's token. */
+unsigned tide_template_set_kind(const struct tide_template_set *set, const struct tide_template *template,
+                                size_t token);
+
 /* Numbers the templates of the frame that are worth it: those that repeat, and as long as the section is small all. */
 void tide_template_set_settle(struct tide_template_set *set, struct tide_err *err);
 

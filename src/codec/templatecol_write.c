@@ -137,11 +137,6 @@ static size_t count_places(const struct tide_templatecol_scratch *scratch, size_
   return count;
 }
 
-/* The kind of a template's token. */
-static unsigned kind_of(const struct tide_template_set *set, const struct tide_template *template, unsigned token) {
-  return set->keys.data[template->key_at + template->static_size + token * 4] & 7;
-}
-
 /* Where numbers are gathered: own sections first, then group by group. */
 struct layout {
   size_t starts[TIDE_TEMPLATECOL_GROUPS];
@@ -158,7 +153,8 @@ static void lay_out(struct tide_templatecol_scratch *scratch, const struct tide_
     struct tide_templatecol_local *local = &scratch->locals[i];
     local->places_at = (uint32_t)nplaces;
     for (uint64_t left = local->template->varies; left != 0; left &= left - 1) {
-      const unsigned token = (unsigned)__builtin_ctzll(left), kind = kind_of(set, local->template, token);
+      const unsigned token = (unsigned)__builtin_ctzll(left),
+                     kind = tide_template_set_kind(set, local->template, token);
       const unsigned group = tide_templatecol_group(kind, set->sizes[local->template->tokens_at + token]);
       scratch->places[nplaces++] = (struct tide_templatecol_place){.numbers_at = (uint32_t)ret_layout->count,
                                                                    .natural_min = UINT8_MAX,
