@@ -19,7 +19,8 @@ struct tide_sealer {
   struct tide_tail_entry *entries; /* of the partition at hand, ascending */
   size_t entries_cap;
   sqlite3_stmt *tail_stmt;
-  sqlite3_stmt *deleted_stmt;
+  sqlite3_stmt *delete_stmt;  /* of tail rows */
+  sqlite3_stmt *deleted_stmt; /* of rows that were deleted */
   sqlite3_stmt *partition_stmt;
   bool sealed; /* anything */
   /* of the partition at hand: */
@@ -74,6 +75,7 @@ static size_t list_entries(struct tide_sealer *sealer, struct tide_err *err) {
   return count;
 }
 
+/* Each is deleted when it is read: its pages are still in the cache then, and all of them may be more than that holds. */
 static void take_tail(struct tide_sealer *sealer, struct tide_err *err) {
   const size_t count = list_entries(sealer, err);
   for (size_t i = 0; i < count && !tide_err_is_set(err); i++) {
@@ -81,6 +83,8 @@ static void take_tail(struct tide_sealer *sealer, struct tide_err *err) {
     if (!tide_tail_read(sealer->tail_stmt, sealer->names, sealer->ds->spec, entry, &sealer->gathered, err))
       tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is missing", sealer->ds->name,
                    sealer->ds->name, (long long)entry->last_since);
+    tide_stmt_bind_ints(sealer->delete_stmt, &entry->last_since, 1);
+    tide_stmt_run(sealer->delete_stmt, err);
     if (sealer->gathered.rows >= TIDE_SEGMENT_FRAME_ROWS || sealer->gathered.raw_bytes >= TIDE_TXN_DIRECT_BYTES)
       take_gathered(sealer, err);
   }
@@ -106,7 +110,7 @@ static void settle(struct tide_sealer *sealer, struct tide_err *err) {
   tide_packer_finish(&sealer->packer, err);
   if (tide_err_is_set(err))
     return;
-  tide_tail_index_delete_partition(&ds->tail, db, sealer->names, sealer->partition, err);
+  tide_tail_index_forget_partition(&ds->tail, db, sealer->names, sealer->partition, err);
   if (sealer->first_since <= ds->deleted_max)
     tide_deleted_forget(db, sealer->names, sealer->partition, sealer->first_since - 1, sealer->last_since, err);
   if (sealer->last_since > ds->config.sealed_since)
@@ -167,6 +171,7 @@ void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, const 
 
 static void clear_sealer(struct tide_sealer *sealer) {
   tide_stmt_pool_give(sealer->names.pool, sealer->tail_stmt);
+  tide_stmt_pool_give(sealer->names.pool, sealer->delete_stmt);
   tide_stmt_pool_give(sealer->names.pool, sealer->deleted_stmt);
   tide_stmt_pool_give(sealer->names.pool, sealer->partition_stmt);
   tide_batch_clear(&sealer->gathered);
@@ -190,6 +195,7 @@ struct tide_sealer *tide_sealer_open(struct tide_dataset *ds, struct tide_err *e
   if (ds->txn.packing.level == ds->config.options.zstd_level)
     sealer->packer.shared = ds->txn.packing.encoder;
   sealer->tail_stmt = tide_tail_prepare(db, sealer->names, err);
+  sealer->delete_stmt = tide_tail_index_delete_prepare(db, sealer->names, err);
   sealer->deleted_stmt = tide_deleted_prepare(db, sealer->names, err);
   sealer->partition_stmt = tide_catalog_partition_by_id(db, sealer->names, err);
   if (!tide_err_is_set(err))

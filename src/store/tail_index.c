@@ -162,10 +162,14 @@ static struct tide_tail_entry *newest_upto(const struct tide_tail_index *index, 
   return entry != NULL ? &index->entries[entry - index->entries] : NULL;
 }
 
+sqlite3_stmt *tide_tail_index_delete_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  return tide_stmt_pool_take(names.pool, db, err, "DELETE FROM " TIDE_TABLE("tail") " WHERE last_since = ?1",
+                             names.schema, names.dataset);
+}
+
 static void delete_rows(const struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
                         const struct tide_tail_entry *newest, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_pool_take(
-      names.pool, db, err, "DELETE FROM " TIDE_TABLE("tail") " WHERE last_since = ?1", names.schema, names.dataset);
+  sqlite3_stmt *stmt = tide_tail_index_delete_prepare(db, names, err);
   for (; newest != NULL && !tide_err_is_set(err); newest = tide_tail_index_before(index, newest)) {
     tide_stmt_bind_ints(stmt, &newest->last_since, 1);
     tide_stmt_run(stmt, err);
@@ -203,6 +207,15 @@ static void forget_entries(struct tide_tail_index *index, struct tide_tail_entry
   }
 }
 
+/* Of one that is left, the index knows the end of the data. */
+static void forget_upto(struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
+                        struct tide_tail_entry *newest, const struct tide_tail_entry *above, struct tide_err *err) {
+  const int64_t last = tide_tail_index_last(index);
+  forget_entries(index, newest, above);
+  if (index->count > 0 && tide_tail_index_last(index) != last)
+    read_hash(db, names, tide_tail_index_last(index), index->hash, err);
+}
+
 void tide_tail_index_delete_upto(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, int64_t partition,
                                  int64_t upto, struct tide_tail_gone *ret_gone, struct tide_err *err) {
   struct tide_tail_entry *above;
@@ -210,20 +223,19 @@ void tide_tail_index_delete_upto(struct tide_tail_index *index, sqlite3 *db, str
   *ret_gone = (struct tide_tail_gone){0};
   if (tide_err_is_set(err) || newest == NULL)
     return;
-  const int64_t last = tide_tail_index_last(index);
   delete_rows(index, db, names, newest, err);
   if (tide_err_is_set(err))
     return;
   *ret_gone = (struct tide_tail_gone){.rows = newest->partition_rows, .last_since = newest->last_since};
-  forget_entries(index, newest, above);
-  if (index->count > 0 && tide_tail_index_last(index) != last)
-    read_hash(db, names, tide_tail_index_last(index), index->hash, err);
+  forget_upto(index, db, names, newest, above, err);
 }
 
-void tide_tail_index_delete_partition(struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
+void tide_tail_index_forget_partition(struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
                                       int64_t partition, struct tide_err *err) {
-  struct tide_tail_gone gone;
-  tide_tail_index_delete_upto(index, db, names, partition, INT64_MAX, &gone, err);
+  struct tide_tail_entry *above;
+  struct tide_tail_entry *newest = newest_upto(index, partition, INT64_MAX, &above);
+  if (newest != NULL && !tide_err_is_set(err))
+    forget_upto(index, db, names, newest, above, err);
 }
 
 void tide_tail_index_reset(struct tide_tail_index *index) {

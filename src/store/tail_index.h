@@ -61,8 +61,10 @@ static inline const struct tide_tail_entry *tide_tail_index_before(const struct 
 /* The first place whose last_since is above a since. */
 size_t tide_tail_index_above(const struct tide_tail_index *index, int64_t since);
 
-/* Deletes all of a partition's entries, from the table and from the index. */
-void tide_tail_index_delete_partition(struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
+/* Deletes all of a partition's entries in two steps, for who reads each before: each one's row from the table, by this
+ * statement (tide_stmt_bind_ints last_since as ?1), then all of them from the index. */
+sqlite3_stmt *tide_tail_index_delete_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
+void tide_tail_index_forget_partition(struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
                                       int64_t partition, struct tide_err *err);
 
 /* Deletes a partition's entries that lie whole at or below a since, from the table and from the index. What they were

@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/sqlite.h"
+#include "base/stmt.h"
 #include "model/spec_parse.h"
 #include "store/tail.h"
 #include "unit.h"
@@ -87,6 +88,18 @@ static void store(struct tide_tail_run *run, sqlite3 *db, const struct tide_spec
   struct tide_tail_index stored = {0};
   tide_tail_run_store(run, db, names, spec, &stored, err);
   tide_tail_index_clear(&stored);
+}
+
+/* In the two steps of who reads each entry before. */
+static void delete_partition(struct tide_tail_index *index, sqlite3 *db, int64_t partition, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_tail_index_delete_prepare(db, names, err);
+  for (const struct tide_tail_entry *entry = tide_tail_index_find(index, partition); entry != NULL;
+       entry = tide_tail_index_before(index, entry)) {
+    tide_stmt_bind_ints(stmt, &entry->last_since, 1);
+    tide_stmt_run(stmt, err);
+  }
+  sqlite3_finalize(stmt);
+  tide_tail_index_forget_partition(index, db, names, partition, err);
 }
 
 START_TEST(bytes_are_those_of_the_header) {
@@ -355,7 +368,7 @@ START_TEST(index_adds_up_each_partition) {
   ck_assert_int_eq(tide_tail_index_find(&index, 1)->partition_bytes, 900);
   ck_assert_ptr_null(tide_tail_index_find(&index, 2));
   sqlite3 *db = open_db();
-  tide_tail_index_delete_partition(&index, db, names, 0, &err);
+  delete_partition(&index, db, 0, &err);
   assert_ok(err);
   ck_assert_uint_eq(index.count, 3);
   ck_assert_int_eq(index.bytes, 900);
@@ -413,7 +426,7 @@ START_TEST(index_chains_what_a_partition_has) {
   ck_assert_int_eq(index.rows, 12);
   tide_tail_index_delete_upto(&index, db, names, 1, 49, &gone, &err);
   ck_assert_int_eq(gone.rows, 0);
-  tide_tail_index_delete_partition(&index, db, names, 0, &err); /* the newest entry of all among them */
+  delete_partition(&index, db, 0, &err); /* the newest entry of all among them */
   ck_assert_int_eq(tide_tail_index_last(&index), 70);
   ck_assert_uint_eq(index.partitions, 1);
   ck_assert_ptr_null(tide_tail_index_find(&index, 0));
@@ -435,7 +448,7 @@ START_TEST(index_does_not_grow_by_what_went) {
   for (int64_t i = 2; i < 3000; i++) {
     enter(&index, 10 * i, i);
     if (i >= 12)
-      tide_tail_index_delete_partition(&index, db, names, i - 10, &err);
+      delete_partition(&index, db, i - 10, &err);
   }
   assert_ok(err);
   ck_assert_uint_eq(index.count, 11);
@@ -469,7 +482,7 @@ START_TEST(index_extends_by_what_is_new) {
   ck_assert(tide_tail_index_holds(&index, db, names, &err));
   ck_assert_int_eq(sqlite3_exec(db, "UPDATE d_tail SET data = zeroblob(40)", NULL, NULL, NULL), SQLITE_OK);
   ck_assert(!tide_tail_index_holds(&index, db, names, &err));
-  tide_tail_index_delete_partition(&index, db, names, 9, &err);
+  delete_partition(&index, db, 9, &err);
   ck_assert_uint_eq(index.count, 0);
   ck_assert(tide_tail_index_holds(&index, db, names, &err));
   tide_tail_index_extend(&index, db, names, &err);
