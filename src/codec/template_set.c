@@ -36,6 +36,12 @@ void tide_template_set_reset(struct tide_template_set *set) {
     memset(set->slots, 0, set->nslots * sizeof *set->slots);
 }
 
+size_t tide_template_set_memory(const struct tide_template_set *set) {
+  return set->templates_cap * sizeof *set->templates + set->nslots * (sizeof *set->slots + sizeof *set->hashes) +
+         set->keys.cap + set->values_cap * sizeof *set->values + set->sizes_cap * sizeof *set->sizes +
+         set->numbered_cap * sizeof *set->numbered + set->used_cap * sizeof *set->used;
+}
+
 bool tide_template_set_is_due(struct tide_template_set *set) {
   if (set->pause == 0)
     return true;

@@ -47,8 +47,9 @@ struct tide_template_set {
   uint32_t failures; /* that there were one behind the other */
 };
 
-void tide_template_set_clear(struct tide_template_set *set); /* all zero again */
-void tide_template_set_reset(struct tide_template_set *set); /* empty; memory kept */
+void tide_template_set_clear(struct tide_template_set *set);          /* all zero again */
+void tide_template_set_reset(struct tide_template_set *set);          /* empty; memory kept */
+size_t tide_template_set_memory(const struct tide_template_set *set); /* what it has, in bytes */
 
 /* Whether the next frame should be tried; counts down a pause. */
 bool tide_template_set_is_due(struct tide_template_set *set);

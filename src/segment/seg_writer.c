@@ -85,7 +85,7 @@ uint64_t tide_segment_writer_raw_bytes(const struct tide_segment_writer *writer)
 size_t tide_segment_writer_memory(const struct tide_segment_writer *writer) {
   size_t bytes = tide_batch_memory(&writer->pending);
   for (size_t i = 0; i < columns_of(writer); i++)
-    bytes += writer->columns[i].frames.cap;
+    bytes += writer->columns[i].frames.cap + tide_template_set_memory(&writer->columns[i].templates);
   return bytes;
 }
 
