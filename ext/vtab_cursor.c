@@ -122,7 +122,7 @@ static struct tide_scan *open_scan(const struct tide_vtab_rows *vtab, const char
     tide_scan_request_clear(&request);
     return NULL;
   }
-  request.numbers_later = true;
+  request.by_rows = true;
   return tide_scan_open(vtab->ds, &request, err);
 }
 

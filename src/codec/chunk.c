@@ -168,11 +168,16 @@ struct tide_frame_decoder {
   int64_t *numbers;     /* of the rows of one type, before they are spread over all rows */
   uint32_t *sizes;
   size_t cap; /* rows that these have room for */
+  const uint8_t *wanted;
   struct tide_textcol_reader texts;
 };
 
 struct tide_frame_decoder *tide_frame_decoder_create(struct tide_err *err) {
   return tide_alloc_zero(1, sizeof(struct tide_frame_decoder), err);
+}
+
+void tide_frame_decoder_want(struct tide_frame_decoder *decoder, const uint8_t *wanted) {
+  decoder->wanted = wanted;
 }
 
 static void free_scratch(struct tide_frame_decoder *decoder) {
@@ -290,6 +295,7 @@ static void read_values(struct tide_frame_decoder *decoder, const struct tide_te
       spread(vec, rows, TIDE_VAL_REAL, TIDE_VAL_REAL, numbers, NULL);
   }
   if (texts > 0 && !rd->sections.bad) {
+    decoder->texts.wanted = texts == rows ? decoder->wanted : NULL;
     tide_textcol_read(&decoder->texts, book, rd, texts, &vec->bytes, numbers, sizes, err);
     if (mixed && !rd->sections.bad && !tide_err_is_set(err))
       spread(vec, rows, TIDE_VAL_TEXT, TIDE_VAL_BLOB, numbers, sizes);

@@ -52,6 +52,10 @@ struct tide_frame_decoder; /* a decompressor, made when first needed, and scratc
 struct tide_frame_decoder *tide_frame_decoder_create(struct tide_err *err);
 void tide_frame_decoder_destroy(struct tide_frame_decoder *decoder); /* NULL is fine */
 
+/* From now on texts and blobs are asked for of those rows only, by row, whose flag is not 0; those of others may come out
+ * empty. NULL, as at first: of all. The flags must stay until this is called again. */
+void tide_frame_decoder_want(struct tide_frame_decoder *decoder, const uint8_t *wanted);
+
 /* Decodes the templates of a column into a book that is all zero. Returns 0 or the code; the book is to be cleared in any
  * case. */
 int tide_frame_decode_templates(struct tide_frame_decoder *decoder, const void *bytes, size_t size,

@@ -88,9 +88,10 @@ int tide_templatecol_read(struct tide_templatecol *column, const struct tide_tem
 /* The most bytes that the texts of its rows take, the others' aside. */
 size_t tide_templatecol_size_max(const struct tide_templatecol *column);
 
-/* Builds the texts behind `len` in a buffer that has room for them and TIDE_TEMPLATE_SLACK more, and says where they lie
+/* wanted, by row: 0 where no text is asked for, which may then come out empty; NULL: all are.
+ * Builds the texts behind `len` in a buffer that has room for them and TIDE_TEMPLATE_SLACK more, and says where they lie
  * in it. Rows that are among the others take the next of those, which lie there already. Damage gives false. */
-bool tide_templatecol_build(struct tide_templatecol *column, size_t n, struct tide_buf *bytes,
+bool tide_templatecol_build(struct tide_templatecol *column, size_t n, const uint8_t *wanted, struct tide_buf *bytes,
                             const int64_t *others_offsets, const uint32_t *others_sizes, int64_t *ret_offsets,
                             uint32_t *ret_sizes);
 

@@ -288,7 +288,16 @@ static unsigned char *build(struct tide_templatecol *column, const struct tide_t
   return out != NULL ? copy(out, local->tail, local->tail_size) : NULL;
 }
 
-bool tide_templatecol_build(struct tide_templatecol *column, size_t n, struct tide_buf *bytes,
+/* Leaves the numbers of a row unread. */
+static void pass_over(struct tide_templatecol *column, const struct tide_templatecol_text *local) {
+  const struct tide_templatecol_piece *piece = &column->pieces[local->pieces_at];
+  for (uint32_t i = 0; i < local->npieces; i++, piece++) {
+    column->cursors[piece->cursor]++;
+    column->nsizes += piece->padding == 0;
+  }
+}
+
+bool tide_templatecol_build(struct tide_templatecol *column, size_t n, const uint8_t *wanted, struct tide_buf *bytes,
                             const int64_t *others_offsets, const uint32_t *others_sizes, int64_t *ret_offsets,
                             uint32_t *ret_sizes) {
   assert(bytes->cap - bytes->len >= tide_templatecol_size_max(column) + TIDE_TEMPLATE_SLACK);
@@ -304,6 +313,12 @@ bool tide_templatecol_build(struct tide_templatecol *column, size_t n, struct ti
     if (local->built >= 0) {
       ret_offsets[i] = local->built;
       ret_sizes[i] = local->tail_size;
+      continue;
+    }
+    if (wanted != NULL && !wanted[i]) {
+      pass_over(column, local);
+      ret_offsets[i] = at - start;
+      ret_sizes[i] = 0;
       continue;
     }
     unsigned char *const end = build(column, local, at);

@@ -112,17 +112,28 @@ static int reserve_texts(const struct tide_templatecol *column, struct tide_body
 }
 
 static int read_templates(struct tide_textcol_reader *reader, const struct tide_template_book *book,
-                          struct tide_body_rd *rd, size_t n, struct tide_buf *bytes, int64_t *ret_offsets,
-                          uint32_t *ret_sizes, struct tide_err *err) {
+                          struct tide_body_rd *rd, size_t n, const uint8_t *wanted, struct tide_buf *bytes,
+                          int64_t *ret_offsets, uint32_t *ret_sizes, struct tide_err *err) {
   struct tide_templatecol *column = &reader->templates;
   if (book == NULL)
     rd->sections.bad = true;
   if (rd->sections.bad || tide_templatecol_read(column, book, rd, n, err) != 0 || rd->sections.bad ||
       read_others(reader, rd, bytes->data, err) != 0 || rd->sections.bad || reserve_texts(column, rd, bytes, err) != 0)
     return err->rc;
-  if (!tide_templatecol_build(column, n, bytes, reader->others, reader->others_sizes, ret_offsets, ret_sizes))
+  if (!tide_templatecol_build(column, n, wanted, bytes, reader->others, reader->others_sizes, ret_offsets, ret_sizes))
     rd->sections.bad = true;
   return 0;
+}
+
+/* The entries that rows ask for, flagged anew; NULL: all. The caller frees it. */
+static uint8_t *wanted_entries(const uint8_t *wanted, size_t n, const int64_t *indexes, size_t nentries,
+                               struct tide_err *err) {
+  uint8_t *flags = wanted != NULL ? tide_alloc_zero(nentries, 1, err) : NULL;
+  for (size_t i = 0; flags != NULL && i < n; i++) {
+    if (wanted[i] && (uint64_t)indexes[i] < nentries)
+      flags[indexes[i]] = 1;
+  }
+  return flags;
 }
 
 static int read_indexed(struct tide_textcol_reader *reader, const struct tide_template_book *book,
@@ -136,10 +147,12 @@ static int read_indexed(struct tide_textcol_reader *reader, const struct tide_te
     rd->sections.bad = true;
   int64_t *entries = tide_realloc(NULL, nentries, sizeof *entries, err);
   uint32_t *sizes = tide_realloc(NULL, nentries, sizeof *sizes, err);
-  if (!tide_err_is_set(err) && read_templates(reader, book, rd, nentries, bytes, entries, sizes, err) == 0)
+  uint8_t *wanted = rd->sections.bad ? NULL : wanted_entries(reader->wanted, n, ret_offsets, nentries, err);
+  if (!tide_err_is_set(err) && read_templates(reader, book, rd, nentries, wanted, bytes, entries, sizes, err) == 0)
     take_entries(rd, n, nentries, entries, sizes, ret_offsets, ret_sizes);
   tide_free(entries);
   tide_free(sizes);
+  tide_free(wanted);
   return err->rc;
 }
 
@@ -154,7 +167,7 @@ int tide_textcol_read(struct tide_textcol_reader *reader, const struct tide_temp
   case TIDE_TEXTCOL_DICTIONARY:
     return read_dictionary(reader, rd, n, bytes->data, ret_offsets, ret_sizes, err);
   case TIDE_TEXTCOL_TEMPLATES:
-    return read_templates(reader, book, rd, n, bytes, ret_offsets, ret_sizes, err);
+    return read_templates(reader, book, rd, n, reader->wanted, bytes, ret_offsets, ret_sizes, err);
   case TIDE_TEXTCOL_INDEXED:
     return read_indexed(reader, book, rd, n, bytes, ret_offsets, ret_sizes, err);
   default:

@@ -48,8 +48,9 @@ struct tide_plan_cost tide_plan_estimate(const struct tide_plan_constraint *cons
 struct tide_scan_request {
   bool empty; /* no row can be meant */
   enum tide_scan_order order;
-  bool numbers_later; /* a row's since may be left undecoded until tide_scan_number asks for it */
-  int64_t above;      /* rows with above < since <= upto */
+  bool by_rows;  /* by tide_scan_next alone: a row's since may be left undecoded until tide_scan_number asks for it,
+                         and what lies in no row that is given for good */
+  int64_t above; /* rows with above < since <= upto */
   int64_t upto;
   int64_t *list; /* only these of them, ascending, each once; NULL: all. Not with TIDE_SCAN_DOWNWARDS */
   size_t list_size;

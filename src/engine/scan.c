@@ -136,8 +136,7 @@ struct tide_scan *tide_scan_open(struct tide_dataset *ds, struct tide_scan_reque
   if (!shared->request.empty && !tide_err_is_set(err))
     find_partitions(scan, err);
   scan->merged = shared->request.order != TIDE_SCAN_BY_PARTITION && scan->npartitions > 1;
-  if (scan->merged)
-    shared->request.numbers_later = false;
+  shared->merged = scan->merged;
   scan->view.epoch_now = &ds->epoch;
   scan->view.spec = shared->spec;
   if (tide_err_is_set(err)) {

@@ -43,7 +43,7 @@ static inline bool tide_scan_step(struct tide_scan *scan) {
   return view->alone && view->epoch == *view->epoch_now && tide_window_step(view->window);
 }
 
-/* Of the row at hand. Views live until the scan moves. A request with numbers_later wants tide_scan_number before
+/* Of the row at hand. Views live until the scan moves. A request by rows wants tide_scan_number before
  * tide_scan_since. */
 int tide_scan_number(struct tide_scan *scan, struct tide_err *err);
 int64_t tide_scan_since(const struct tide_scan *scan);

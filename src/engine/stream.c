@@ -9,7 +9,9 @@
 
 int tide_stream_init(struct tide_stream *stream, struct tide_stream_shared *shared, struct tide_err *err) {
   *stream = (struct tide_stream){.shared = shared};
-  return tide_window_init(&stream->window, shared->spec, err);
+  tide_window_init(&stream->window, shared->spec, err);
+  stream->window.sparing = shared->request.by_rows;
+  return err->rc;
 }
 
 static void close_segment(struct tide_stream *stream) {
@@ -139,7 +141,7 @@ static bool take_whole(struct tide_stream *stream, struct tide_err *err) {
   tide_window_keep_matching(window, stream->shared->spec, request, err);
   if (tide_err_is_set(err) || tide_window_is_empty(window))
     return false;
-  if (request->numbers_later && stream->segment_stays)
+  if (request->by_rows && !stream->shared->merged && stream->segment_stays)
     return true;
   if (tide_window_number(window, err) == 0)
     pass(stream, window->batch.since[0], window->batch.since[window->batch.rows - 1]);

@@ -9,6 +9,7 @@ struct tide_stream_shared {
   struct tide_dataset *ds;
   struct tide_spec *spec;
   struct tide_scan_request request;
+  bool merged;                       /* several streams are read at once, by their rows' numbers */
   struct tide_known_partition known; /* the one partition that is asked for by its text; id 0: none is */
   struct tide_buf known_text;
   int64_t epoch;                /* the dataset's when `tail` was copied */

@@ -63,13 +63,27 @@ int tide_window_number(struct tide_window *window, struct tide_err *err) {
   return err->rc;
 }
 
+/* Of which rows texts are decoded; NULL: of all. */
+static const uint8_t *rows_to_decode(struct tide_window *window, struct tide_err *err) {
+  const bool all = window->live == NULL && window->first == 0 && window->end == window->batch.rows;
+  uint8_t *live = window->sparing && !all ? tide_window_flags(window, err) : NULL;
+  if (live == NULL)
+    return NULL;
+  memset(live, 0, window->first);
+  memset(live + window->end, 0, window->batch.rows - window->end);
+  return live;
+}
+
 int tide_window_decode(struct tide_window *window, size_t column, struct tide_err *err) {
   if (window->columns[column] != TIDE_WINDOW_NOT_DECODED)
     return 0;
-  if (column == window->batch.ncolumns)
+  if (column == window->batch.ncolumns) {
     tide_segment_read_ingested(window->segment, window->frame, &window->batch, err);
-  else
+  } else {
+    tide_segment_want(window->segment, rows_to_decode(window, err));
     tide_segment_read_column(window->segment, window->frame, column, &window->batch, err);
+    tide_segment_want(window->segment, NULL);
+  }
   if (!tide_err_is_set(err))
     window->columns[column] = TIDE_WINDOW_DECODED;
   return err->rc;

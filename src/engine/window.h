@@ -22,6 +22,7 @@ struct tide_window {
   const uint8_t *live; /* by row, 0: it is not read; NULL: all are */
   uint8_t *columns;    /* enum tide_window_column, by the spec's columns; behind them that of ingested_at */
   bool numbered;       /* since is decoded */
+  bool sparing;        /* of rows that are not read texts need not be decoded: who starts it says so */
   struct tide_batch batch;
   size_t first; /* rows first to end - 1 are in range; none: nothing is at hand */
   size_t end;

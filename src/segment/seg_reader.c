@@ -280,6 +280,10 @@ int tide_segment_frame_zone(struct tide_segment *segment, size_t frame, size_t c
   return 0;
 }
 
+void tide_segment_want(struct tide_segment *segment, const uint8_t *wanted) {
+  tide_frame_decoder_want(segment->decoder, wanted);
+}
+
 /* The last frame that begins at since + 1 or below: the rows of the ones before are all at or below since. */
 static size_t frame_above(const struct tide_format_directory *directory, int64_t since) {
   size_t low = 0, high = directory->nframes;

@@ -119,6 +119,10 @@ int tide_segment_read_ingested(struct tide_segment *segment, size_t frame, struc
 int tide_segment_read_column(struct tide_segment *segment, size_t frame, size_t column, struct tide_batch *batch,
                              struct tide_err *err);
 
+/* From now on texts and blobs of a frame are asked for of those rows only whose flag is not 0; those of others may come
+ * out empty. NULL, as at first: of all. The flags must stay until this is called again. */
+void tide_segment_want(struct tide_segment *segment, const uint8_t *wanted);
+
 /* Which frame may hold the first row whose since is above `since`, from what the segment knows without decoding every
  * frame (it may decode the chunk's directory): tide_segment_frames() when none can. */
 int tide_segment_seek(struct tide_segment *segment, int64_t since, size_t *ret_frame, struct tide_err *err);

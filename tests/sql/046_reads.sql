@@ -47,3 +47,14 @@ SELECT body FROM logs WHERE source = 'a' AND n = 20;
 SELECT body FROM logs WHERE source = 'a' AND n = 19;
 -- From above, what lies below the rows that are asked for is not read.
 SELECT since, body FROM logs WHERE source = 'a' ORDER BY since DESC LIMIT 1;
+
+-- Frames are of 4,096 rows. The second one's n is damaged: who asks for n that only the first has does not read it.
+CREATE VIRTUAL TABLE more USING tidemark(n INTEGER, r REAL);
+WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i LIMIT 5000)
+  INSERT INTO more SELECT i * 7 % 4000 + i / 4097 * 10000, i FROM i;
+SELECT tidemark_flush('more') IS NOT NULL;
+UPDATE more_chunk SET data = CAST(substr(data, 1, length(data) - 1) || x'55' AS BLOB)
+  WHERE id = (SELECT chunk + 2 FROM more_segment);
+SELECT count(*), min(r), max(r) FROM more WHERE n < 100;
+SELECT count(*) FROM more WHERE n BETWEEN 4000 AND 9999;
+SELECT count(*) FROM more WHERE n > 10000;
