@@ -1,5 +1,6 @@
 """The table of the README: what is measured, beside whom, and how far it should be. Pure: from figures to text."""
 import dataclasses
+import textwrap
 
 WALL, CPU = "ratio", "cpu_ratio"
 
@@ -62,8 +63,7 @@ def ratio_of(line, figures, rows, clock=WALL):
         return None
     own = figure["tidemark"]
     if line.kind in ("us", "ns a row"):
-        seconds = own["median" if clock == WALL else "cpu"]
-        return seconds * 1e6 if line.kind == "us" else seconds * 1e9 / rows
+        return own["cpu"] * 1e6 if line.kind == "us" else own["cpu"] * 1e9 / rows  # there is no peer to share the wait
     if line.kind == "MiB":
         return own["median"] if clock == WALL else None
     if line.kind == "bytes":
@@ -108,6 +108,8 @@ def amount(line, side):
         return f"{number(side['rows'] / side['median'] / 1000)} k rows/s"
     if line.kind in ("bytes", "MiB"):
         return f"{number(side['median'])} {'bytes a row' if line.kind == 'bytes' else 'MiB'}"
+    if line.kind in ("us", "ns a row"):
+        return seconds(side["cpu"])
     return seconds(side["median"])
 
 
@@ -137,7 +139,8 @@ def markdown(figures, rows):
     asides = [f"{line.what} {seconds(figures[rows][line.name]['duckdb']['median'])}" for line in LINES
               if line.name in ASIDE and "duckdb" in figures[rows].get(line.name, {})]
     if asides:
-        text += ["", f"For information, the same asked of DuckDB's own table, one thread: {', '.join(asides)}."]
+        words = f"For information, the same asked of DuckDB's own table, one thread: {', '.join(asides)}."
+        text += ["", textwrap.fill(words, 120)]
     return "\n".join(text) + "\n"
 
 
