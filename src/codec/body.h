@@ -1,6 +1,6 @@
 /* What a frame holds, in two runs of bytes: the sections, one behind the other, which are compressed, and beside them
- * `bits`: numbers in bits (bitpack.h) that no compressor makes smaller, which are stored as they are. A section that put
- * its numbers there says so, and takes them from there in the same order. */
+ * `bits`: numbers in bits (bitpack.h) that no compressor makes smaller, which are stored as they are. A section that
+ * put its numbers there says so, and takes them from there in the same order. */
 #ifndef TIDE_CODEC_BODY_H
 #define TIDE_CODEC_BODY_H
 

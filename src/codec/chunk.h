@@ -2,8 +2,8 @@
  *
  *   byte 0  STORED 0   the sections follow as they are
  *           ZSTD   1   varint size of the sections, then these as one zstd frame
- *           SPLIT  2   varint size of the bits (body.h), the bits, then the sections as a STORED or ZSTD frame has them,
- *                      byte 0 included; of format version 2
+ *           SPLIT  2   varint size of the bits (body.h), the bits, then the sections as a STORED or ZSTD frame has
+ *                      them, byte 0 included; of format version 2
  *   sections  tags              (tagcol.h)  one tag a row
  *             integers          (intcol.h)  only when a row is INT: the values of those rows
  *             reals             (realcol.h) only when a row is REAL
@@ -14,8 +14,9 @@
  *
  * Three rows with the integers 5 7 6: 00 (stored) 01 (all INT) 01 02 0a 18 (two bits each above 5: 0 2 1).
  *
- * The size of the sections is believed up to TIDE_FRAME_RATIO_MAX times the bytes that are there, which is the most that
- * zstd can do (a block of at least 4 bytes gives at most 128 KiB), so that a small frame never asks for much memory. */
+ * The size of the sections is believed up to TIDE_FRAME_RATIO_MAX times the bytes that are there, which is the most
+ * that zstd can do (a block of at least 4 bytes gives at most 128 KiB), so that a small frame never asks for much
+ * memory. */
 #ifndef TIDE_CODEC_CHUNK_H
 #define TIDE_CODEC_CHUNK_H
 
@@ -32,8 +33,8 @@ struct tide_frame_encoder; /* what a run of frames shares: compressors and scrat
 struct tide_frame_encoder *tide_frame_encoder_create(int zstd_level, struct tide_err *err);
 void tide_frame_encoder_destroy(struct tide_frame_encoder *encoder); /* NULL is fine */
 
-/* Appends the frame of rows [first, first + rows) of a column, 1 to 2^20 of them, all decoded. set: the templates of the
- * column in the segment, which it adds to; NULL: none are used. Returns 0 or the code. */
+/* Appends the frame of rows [first, first + rows) of a column, 1 to 2^20 of them, all decoded. set: the templates of
+ * the column in the segment, which it adds to; NULL: none are used. Returns 0 or the code. */
 int tide_frame_encode(struct tide_frame_encoder *encoder, struct tide_template_set *set, const struct tide_vec *vec,
                       size_t first, size_t rows, struct tide_buf *out, struct tide_err *err);
 
@@ -52,18 +53,18 @@ struct tide_frame_decoder; /* a decompressor, made when first needed, and scratc
 struct tide_frame_decoder *tide_frame_decoder_create(struct tide_err *err);
 void tide_frame_decoder_destroy(struct tide_frame_decoder *decoder); /* NULL is fine */
 
-/* From now on texts and blobs are asked for of those rows only, by row, whose flag is not 0; those of others may come out
- * empty. NULL, as at first: of all. The flags must stay until this is called again. */
+/* From now on texts and blobs are asked for of those rows only, by row, whose flag is not 0; those of others may come
+ * out empty. NULL, as at first: of all. The flags must stay until this is called again. */
 void tide_frame_decoder_want(struct tide_frame_decoder *decoder, const uint8_t *wanted);
 
-/* Decodes the templates of a column into a book that is all zero. Returns 0 or the code; the book is to be cleared in any
- * case. */
+/* Decodes the templates of a column into a book that is all zero. Returns 0 or the code; the book is to be cleared in
+ * any case. */
 int tide_frame_decode_templates(struct tide_frame_decoder *decoder, const void *bytes, size_t size,
                                 struct tide_template_book *book, struct tide_err *err);
 
-/* Decodes a frame of 1 to 2^20 rows into a column, whatever it held before. The sections come to lie in vec->bytes, texts
- * are built behind them, and all texts and blobs are views into it. book: the column's templates, NULL when it has none.
- * Returns 0 or the code; the column is worthless after a failure. */
+/* Decodes a frame of 1 to 2^20 rows into a column, whatever it held before. The sections come to lie in vec->bytes,
+ * texts are built behind them, and all texts and blobs are views into it. book: the column's templates, NULL when it
+ * has none. Returns 0 or the code; the column is worthless after a failure. */
 int tide_frame_decode(struct tide_frame_decoder *decoder, const struct tide_template_book *book, const void *bytes,
                       size_t size, size_t rows, struct tide_vec *vec, struct tide_err *err);
 

@@ -116,15 +116,15 @@ void tide_intcol_write_as(enum tide_intcol_kind kind, const int64_t *values, siz
 
 /* ---- the choice ---- */
 
-/* The logarithm of 2 of a count from 1 on, in 1/65536; a parabola stands for it between two powers. In integers, so that
- * equal rows give equal bytes on every machine. */
+/* The logarithm of 2 of a count from 1 on, in 1/65536; a parabola stands for it between two powers. In integers, so
+ * that equal rows give equal bytes on every machine. */
 static uint64_t log2_of(uint32_t count) {
   const unsigned whole = 31 - (unsigned)__builtin_clz(count);
   const uint64_t part = (uint64_t)count << 16 >> whole & 0xffff;
   return ((uint64_t)whole << 16) + (part * (88244 - (part * 22708 >> 16)) >> 16);
 }
 
-/* Bytes that n numbers will take in planes: by the entropy of each plane, in one block of several when they are many. */
+/* Bytes that n numbers will take in planes: by the entropy of each plane, one block of several when they are many. */
 static size_t estimate_planes(const struct range *range, const int64_t *values, size_t n, bool delta) {
   const unsigned planes = planes_of(range->span);
   const size_t first = delta ? 1 : 0, total = n - first;
@@ -181,8 +181,8 @@ static struct sizes sizes_of(const struct survey *survey, const int64_t *values,
   return sizes;
 }
 
-/* Lays the first of the values out in bits and in planes, and gives the kind that compresses better: beside the sections
- * when that is bits that do not. The body is left as it was. */
+/* Lays the first of the values out in bits and in planes, and gives the kind that compresses better: beside the
+ * sections when that is bits that do not. The body is left as it was. */
 static enum tide_intcol_kind try_both(struct tide_trial *trial, const struct sizes *sizes, const struct survey *survey,
                                       const int64_t *values, size_t n, struct tide_body *body, struct tide_err *err) {
   struct tide_buf *out = &body->sections;

@@ -27,8 +27,8 @@ enum tide_intcol_kind {
   TIDE_INTCOL_DELTA_BESIDE = 6
 };
 
-/* Appends the section of n values, n at least 1. Planes are taken when they compress well: by the entropy of their bytes,
- * or, with a trial, as measured. Other numbers are laid out in bits, and many of them beside the sections. */
+/* Appends the section of n values, n at least 1. Planes are taken when they compress well: by the entropy of their
+ * bytes, or, with a trial, as measured. Other numbers are laid out in bits, and many of them beside the sections. */
 void tide_intcol_write(struct tide_trial *trial, const int64_t *values, size_t n, struct tide_body *body,
                        struct tide_err *err);
 

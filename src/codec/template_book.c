@@ -13,7 +13,7 @@ void tide_template_book_clear(struct tide_template_book *book) {
   *book = (struct tide_template_book){0};
 }
 
-/* Takes the bytes of `count` pieces of at most `max` bytes, whose sizes are given, and says where they begin and end. */
+/* Takes the bytes of `count` pieces of at most `max` bytes, whose sizes are given, and says where they begin. */
 static void take_pieces(struct tide_rd *rd, const unsigned char *base, const int64_t *sizes, size_t count, int64_t max,
                         uint32_t *ret_at) {
   uint64_t total = 0;

@@ -8,8 +8,8 @@
  *       u8     size << 3 | kind          (token.h); size 1 to 19 of DIGITS, 1 to 16 of HEX, 18 of halves of UUIDs
  *   n texts
  *
- * A template is a text that was there, and where its tokens are. A row of it is that text with some of its tokens replaced;
- * those that never vary are part of the text. It has at most 64 tokens. */
+ * A template is a text that was there, and where its tokens are. A row of it is that text with some of its tokens
+ * replaced; those that never vary are part of the text. It has at most 64 tokens. */
 #ifndef TIDE_CODEC_TEMPLATE_BOOK_H
 #define TIDE_CODEC_TEMPLATE_BOOK_H
 
@@ -31,8 +31,8 @@ struct tide_template_book {
   uint32_t *texts_at; /* count + 1 */
 };
 
-/* Parses a section's body, which lies in book->bytes with `bits` beside it; what is in the lists is checked by who reads
- * them. Damage is SQLITE_CORRUPT_VTAB. Returns 0 or the code; the book can then only be cleared. */
+/* Parses a section's body, which lies in book->bytes with `bits` beside it; what is in the lists is checked by who
+ * reads them. Damage is SQLITE_CORRUPT_VTAB. Returns 0 or the code; the book can then only be cleared. */
 int tide_template_book_parse(struct tide_template_book *book, struct tide_rd bits, struct tide_err *err);
 void tide_template_book_clear(struct tide_template_book *book); /* all zero is fine */
 

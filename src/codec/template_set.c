@@ -77,8 +77,8 @@ static inline void copy(unsigned char *out, const unsigned char *bytes, size_t s
   }
 }
 
-/* Lays out a text's key behind the keys: its bytes without the tokens, then a mark for each token. Gives the size of those
- * bytes. There is room. */
+/* Lays out a text's key behind the keys: its bytes without the tokens, then a mark for each token. Gives the size of
+ * those bytes. There is room. */
 static size_t lay_out_key(unsigned char *key, const unsigned char *text, size_t size, const struct tide_token *tokens,
                           size_t ntokens) {
   const size_t static_size = size - tokens_size(tokens, ntokens);

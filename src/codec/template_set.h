@@ -1,8 +1,8 @@
 /* The templates of a column in a segment that is being written: found, numbered and counted frame by frame, and at the
  * end put into the chunk's section of templates (template_book.h).
  *
- * Life: all zero; for each frame begin, find each of its texts, settle, and perhaps undo; put when all are done; then reset
- * for the next segment, or clear. */
+ * Life: all zero; for each frame begin, find each of its texts, settle, and perhaps undo; put when all are done; then
+ * reset for the next segment, or clear. */
 #ifndef TIDE_CODEC_TEMPLATE_SET_H
 #define TIDE_CODEC_TEMPLATE_SET_H
 
@@ -56,8 +56,8 @@ bool tide_template_set_is_due(struct tide_template_set *set);
 
 void tide_template_set_begin(struct tide_template_set *set);
 
-/* Gives the template, by its index, of a text of at most TIDE_TEMPLATE_TEXT_MAX bytes with these tokens, and keeps count;
- * -1 when it has none because the set is full, or err is set. */
+/* Gives the template, by its index, of a text of at most TIDE_TEMPLATE_TEXT_MAX bytes with these tokens, and keeps
+ * count; -1 when it has none because the set is full, or err is set. */
 int32_t tide_template_set_find(struct tide_template_set *set, const unsigned char *text, size_t size,
                                const struct tide_token *tokens, size_t ntokens, struct tide_err *err);
 

@@ -1,6 +1,6 @@
-/* A section of texts as templates (template_book.h) and the numbers that stand in them. A frame numbers the templates it
- * uses anew, from 1: its locals. A token varies in a frame when it is not what it is in the template's text in every row of
- * the local; only those have numbers.
+/* A section of texts as templates (template_book.h) and the numbers that stand in them. A frame numbers the templates
+ * it uses anew, from 1: its locals. A token varies in a frame when it is not what it is in the template's text in every
+ * row of the local; only those have numbers.
  *
  *   (kind)      TIDE_TEXTCOL_TEMPLATES, which textcol.c reads
  *   varint      number of locals m, 1 or more
@@ -9,8 +9,8 @@
  *   intcol      m templates, ascending
  *   intcol      m sets of tokens that vary, bit 0 the first token
  *   padding     for each local and varying token that is no half of a UUID
- *                 u8  the size of its tokens in characters, leading zeros included: 1 to 19 at the least (the value's own
- *                     size when that is more); 0: each one's size is below
+ *                 u8  the size of its tokens in characters, leading zeros included: 1 to 19 at the least (the value's
+ *                     own size when that is more); 0: each one's size is below
  *   numbers     for each local of that many rows, for each varying token, intcol of its rows' values
  *               for each group that occurs, of the other locals' tokens of one kind and size in the template's text,
  *               intcol of their values, row by row and in a row token by token
@@ -18,8 +18,8 @@
  *   sizes       when a padding is 0, intcol of those tokens' sizes, row by row and in a row token by token
  *   others      when a row is 0, text section (PLAIN or DICTIONARY) of those rows
  *
- * A section has at most TIDE_TEMPLATECOL_ROWS_MAX rows, and a template's text and list are bounded, so that a small frame
- * never gives more than 72 MiB of text. */
+ * A section has at most TIDE_TEMPLATECOL_ROWS_MAX rows, and a template's text and list are bounded, so that a small
+ * frame never gives more than 72 MiB of text. */
 #ifndef TIDE_CODEC_TEMPLATECOL_H
 #define TIDE_CODEC_TEMPLATECOL_H
 
@@ -89,8 +89,8 @@ int tide_templatecol_read(struct tide_templatecol *column, const struct tide_tem
 size_t tide_templatecol_size_max(const struct tide_templatecol *column);
 
 /* wanted, by row: 0 where no text is asked for, which may then come out empty; NULL: all are.
- * Builds the texts behind `len` in a buffer that has room for them and TIDE_TEMPLATE_SLACK more, and says where they lie
- * in it. Rows that are among the others take the next of those, which lie there already. Damage gives false. */
+ * Builds the texts behind `len` in a buffer that has room for them and TIDE_TEMPLATE_SLACK more, and says where they
+ * lie in it. Rows that are among the others take the next of those, which lie there already. Damage gives false. */
 bool tide_templatecol_build(struct tide_templatecol *column, size_t n, const uint8_t *wanted, struct tide_buf *bytes,
                             const int64_t *others_offsets, const uint32_t *others_sizes, int64_t *ret_offsets,
                             uint32_t *ret_sizes);

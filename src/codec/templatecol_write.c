@@ -7,10 +7,9 @@
 #include "codec/intcol.h"
 
 enum {
-  OWN_SECTION_ROWS =
-      32,            /* of a local: below it what a section costs beside its numbers weighs more than their likeness */
-  EARLY_ROWS = 2000, /* after so many it can be told whether texts repeat */
-  OTHERS_MAX = 3     /* of four texts */
+  OWN_SECTION_ROWS = 32, /* of a local: with fewer, what a section takes weighs more than that they are alike */
+  EARLY_ROWS = 2000,     /* after so many it can be told whether texts repeat */
+  OTHERS_MAX = 3         /* of four texts */
 };
 
 struct tide_templatecol_row {

@@ -5,7 +5,8 @@
  *   PLAIN       intcol of n lengths, then the bytes of all, one behind the other
  *   DICTIONARY  varint number of entries, intcol of their lengths, their bytes, intcol of n indexes from 0
  *   TEMPLATES   templatecol.h
- *   INDEXED     varint number of entries, intcol of n indexes from 0, TEMPLATES section of the entries, its kind included
+ *   INDEXED     varint number of entries, intcol of n indexes from 0, TEMPLATES section of the entries, with
+ *               its kind
  *
  * Entries stand in the order of their first use. The last two are of format version 2. */
 #ifndef TIDE_CODEC_TEXTCOL_H
@@ -63,9 +64,9 @@ struct tide_textcol_reader {
 };
 void tide_textcol_reader_clear(struct tide_textcol_reader *reader);
 
-/* Reads a section of n slices, n at least 1: value i has ret_sizes[i] bytes at ret_offsets[i] of bytes->data, in which the
- * sections of rd lie and behind which texts are built, so that it may move. book: the column's templates, NULL when it has
- * none. Damage sets rd->sections.bad; what was read is then worthless. Returns 0 or the code. */
+/* Reads a section of n slices, n at least 1: value i has ret_sizes[i] bytes at ret_offsets[i] of bytes->data, in which
+ * the sections of rd lie and behind which texts are built, so that it may move. book: the column's templates, NULL when
+ * it has none. Damage sets rd->sections.bad; what was read is then worthless. Returns 0 or the code. */
 int tide_textcol_read(struct tide_textcol_reader *reader, const struct tide_template_book *book,
                       struct tide_body_rd *rd, size_t n, struct tide_buf *bytes, int64_t *ret_offsets,
                       uint32_t *ret_sizes, struct tide_err *err);

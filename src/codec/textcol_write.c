@@ -73,8 +73,8 @@ static size_t find_entries(struct tide_textcol_scratch *scratch, const struct ti
   return nentries;
 }
 
-/* Whether a dictionary is smaller before compression: it is then also smaller behind zstd, and faster, since zstd has fewer
- * bytes to look at. A length counts as a byte. */
+/* Whether a dictionary is smaller before compression: it is then also smaller behind zstd, and faster, since zstd has
+ * fewer bytes to look at. A length counts as a byte. */
 static bool dictionary_is_smaller(const struct tide_textcol_scratch *scratch, size_t nentries,
                                   const struct tide_slice *slices, size_t n) {
   uint64_t all = 0, kept = 0;
@@ -124,8 +124,8 @@ static void write_whole(struct tide_textcol_scratch *scratch, struct tide_trial 
 
 /* ---- templates ---- */
 
-/* The section as templates, of texts whose entries were found and are forgotten. False when err is set, or it is not worth
- * it; the body may then have more than it had. */
+/* The section as templates, of texts whose entries were found and are forgotten. False when err is set, or it is not
+ * worth it; the body may then have more than it had. */
 static bool write_templates(struct tide_textcol_scratch *scratch, struct tide_trial *trial,
                             struct tide_template_set *set, size_t nentries, const struct tide_slice *slices, size_t n,
                             struct tide_body *body, struct tide_err *err) {
@@ -159,8 +159,8 @@ static size_t measure(struct tide_trial *trial, const struct tide_body *body, si
          bits;
 }
 
-/* Whether the section of templates that begins at a place in the body is the smaller one. In a segment's first frame the
- * templates themselves are counted as well: there may be no other. */
+/* Whether the section of templates that begins at a place in the body is the smaller one. In a segment's first frame
+ * the templates themselves are counted as well: there may be no other. */
 static bool templates_are_smaller(struct tide_textcol_scratch *scratch, struct tide_trial *trial,
                                   const struct tide_template_set *set, const struct tide_slice *slices, size_t n,
                                   const struct tide_body *body, size_t sections, size_t bits, struct tide_err *err) {

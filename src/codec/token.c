@@ -98,8 +98,8 @@ static size_t digits_end(const struct finder *finder, size_t at) {
   return at;
 }
 
-/* Takes the word around its first digit, which is at `at`: gives where to go on. When it is no UUID or hexadecimal word,
- * only that run of digits is taken. ret_word_end: it ends there. */
+/* Takes the word around its first digit, which is at `at`: gives where to go on. When it is no UUID or hexadecimal
+ * word, only that run of digits is taken. ret_word_end: it ends there. */
 static size_t take_word(struct finder *finder, size_t at, size_t *ret_word_end) {
   const unsigned char *text = finder->text;
   size_t start = at, end = at;
@@ -139,8 +139,8 @@ static size_t next_digit(const unsigned char *text, size_t at, size_t size) {
   return at;
 }
 
-/* Takes a word of digits alone, which most are, that begins at `at`: gives where it ends. `at` when it is no such word, or
- * one that take_word has to look at. */
+/* Takes a word of digits alone, which most are, that begins at `at`: gives where it ends. `at` when it is no such word,
+ * or one that take_word has to look at. */
 static size_t take_digits(struct finder *finder, size_t at) {
   const unsigned char *text = finder->text;
   uint64_t value = 0;

@@ -2,8 +2,8 @@
  * left when they are taken out is the text's template.
  *
  *   DIGITS     a run of decimal digits; one of more than 19 is cut into tokens of 19 and a rest
- *   HEX        a word (letters and digits of ASCII, nothing else beside them) of 6 or more hexadecimal digits, letters and
- *              digits among them, all letters of one case; more than 16 are cut into tokens of 16 and a rest
+ *   HEX        a word (letters and digits of ASCII, nothing else beside them) of 6 or more hexadecimal digits, letters
+ *              and digits among them, all letters of one case; more than 16 are cut into tokens of 16 and a rest
  *   UUID_HEAD  the first half of a UUID, "xxxxxxxx-xxxx-xxxx", and
  *   UUID_TAIL  the second one, "-xxxx-xxxxxxxxxxxx", all letters of one case
  *

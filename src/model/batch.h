@@ -43,8 +43,8 @@ size_t tide_batch_memory(const struct tide_batch *batch); /* what it has, rows o
 int tide_batch_append(struct tide_batch *batch, int64_t since, int64_t ingested_at, const struct tide_val *values,
                       struct tide_err *err);
 
-/* Appends rows first to first + rows - 1 of another batch of as many columns, copied; columns of it that were not decoded
- * become NULL. On failure the batch has the rows it had. Returns 0 or the code. */
+/* Appends rows first to first + rows - 1 of another batch of as many columns, copied; columns of it that were not
+ * decoded become NULL. On failure the batch has the rows it had. Returns 0 or the code. */
 int tide_batch_append_rows(struct tide_batch *batch, const struct tide_batch *from, size_t first, size_t rows,
                            struct tide_err *err);
 

@@ -1,8 +1,8 @@
 /* The bytes of a segment, format versions 1 and 2. This file, format.c and zonemap.h alone know where things lie.
  *
  * A segment is one meta and, for each segment column (0 since, 1 ingested_at, 2 + i the dataset's column i), one chunk
- * or none. Numbers are little-endian; varint and zigzag as in base/buf.h; XXH3 is XXH3_64bits of xxHash 0.8. Segments are
- * written in version 2; one of version 1 has chunks and frames of version 1.
+ * or none. Numbers are little-endian; varint and zigzag as in base/buf.h; XXH3 is XXH3_64bits of xxHash 0.8. Segments
+ * are written in version 2; one of version 1 has chunks and frames of version 1.
  *
  * META
  *   0      4  'T' 'S' 'E' 'G'
@@ -72,8 +72,8 @@ void tide_format_put_meta(const struct tide_format_meta *meta, struct tide_buf *
 int tide_format_read_meta(const void *bytes, size_t size, size_t max_columns, struct tide_format_meta *ret_meta,
                           struct tide_err *err);
 
-/* offsets: where each frame begins in the chunk when read, behind the header and templates when written; the last one is
- * the end. */
+/* offsets: where each frame begins in the chunk when read, behind the header and templates when written; the last one
+ * is the end. */
 struct tide_format_directory {
   size_t nframes;
   uint64_t *offsets;       /* nframes + 1 */
@@ -105,8 +105,8 @@ void tide_format_directory_reset(struct tide_format_directory *directory);
 
 uint32_t tide_format_hash(const void *frame, size_t size);
 
-/* Appends a chunk's header and says in ret_entry what meta has to know of it and of the templates (as encoded, or none) and
- * the frames that follow. */
+/* Appends a chunk's header and says in ret_entry what meta has to know of it and of the templates (as encoded, or none)
+ * and the frames that follow. */
 void tide_format_put_header(const struct tide_format_directory *directory, bool is_since,
                             const struct tide_buf *templates, struct tide_buf *out, struct tide_format_entry *ret_entry,
                             struct tide_err *err);

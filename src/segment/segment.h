@@ -98,9 +98,9 @@ uint64_t tide_segment_chunk_size(const struct tide_segment *segment, size_t colu
  * types 0xff and not bounded (nothing known). */
 void tide_segment_zone(const struct tide_segment *segment, size_t column, struct tide_zone *ret_zone);
 
-/* The zone of a dataset column in one frame, from the chunk's header, which is read when first needed; what is known of the
- * whole segment where frames have no zones of their own. Views live as long as the segment and its spec. Returns 0 or the
- * code. */
+/* The zone of a dataset column in one frame, from the chunk's header, which is read when first needed; what is known of
+ * the whole segment where frames have no zones of their own. Views live as long as the segment and its spec. Returns 0
+ * or the code. */
 int tide_segment_frame_zone(struct tide_segment *segment, size_t frame, size_t column, struct tide_zone *ret_zone,
                             struct tide_err *err);
 
