@@ -1,5 +1,6 @@
 /* Partitions that were read lately, by their texts: what a reader that polls one need not ask the tables for again. All
- * zero is empty. It is a cache of a dataset's handle (dataset.h), forgotten with whatever may change a partition's row. */
+ * zero is empty. It is a cache of a dataset's handle (dataset.h), forgotten with whatever may change a partition's
+ * row. */
 #ifndef TIDE_ENGINE_KNOWN_H
 #define TIDE_ENGINE_KNOWN_H
 

@@ -74,8 +74,8 @@ void tide_scan_request_list(struct tide_scan_request *request, int64_t *list, si
 int64_t tide_scan_request_next(const struct tide_scan_request *request, int64_t above);
 /* Narrows it to one partition; a second, other one leaves none. */
 int tide_scan_request_partition(struct tide_scan_request *request, const char *text, size_t size, struct tide_err *err);
-/* The partition that the predicates leave alone, as its text: they say what each column of partition_by is equal to, and
- * in its own type. false when they do not, and on error. */
+/* The partition that the predicates leave alone, as its text: they say what each column of partition_by is equal to,
+ * and in its own type. false when they do not, and on error. */
 bool tide_scan_request_one_partition(const struct tide_scan_request *request, const struct tide_spec *spec,
                                      struct tide_buf *ret_text, struct tide_err *err);
 int tide_scan_request_pred(struct tide_scan_request *request, const struct tide_pred *pred, struct tide_err *err);
