@@ -79,13 +79,6 @@ void tide_stmt_exec(sqlite3 *db, struct tide_err *err, const char *format, ...) 
   sqlite3_finalize(stmt);
 }
 
-void tide_stmt_release(sqlite3 *db, sqlite3_stmt *stmt) {
-  sqlite3_stmt *found = stmt != NULL ? sqlite3_next_stmt(db, NULL) : NULL;
-  while (found != NULL && found != stmt)
-    found = sqlite3_next_stmt(db, found);
-  sqlite3_finalize(found);
-}
-
 int64_t tide_stmt_int(sqlite3 *db, int64_t fallback, struct tide_err *err, const char *format, ...) {
   va_list args;
   va_start(args, format);

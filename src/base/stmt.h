@@ -1,5 +1,6 @@
 /* Statements of our own on the host's connection. Each failure becomes a tide_err with SQLite's code and words.
- * Statements live within one call, one cursor or one transaction, never longer (hosts finalize what they find open). */
+ * Statements live within one call, one cursor or one transaction (hosts finalize what they find open); those alone that
+ * last in a pool (base/stmt_pool.h), which knows of that, live longer. */
 #ifndef TIDE_BASE_STMT_H
 #define TIDE_BASE_STMT_H
 
@@ -27,10 +28,6 @@ void tide_stmt_run(sqlite3_stmt *stmt, struct tide_err *err);
 
 /* Prepares, runs and finalizes a statement without parameters; rows are passed over. */
 void tide_stmt_exec(sqlite3 *db, struct tide_err *err, const char *format, ...);
-
-/* Finalizes a statement that was kept, unless its host has: some finalize whatever they find open before they close.
- * NULL is fine. */
-void tide_stmt_release(sqlite3 *db, sqlite3_stmt *stmt);
 
 /* The first column of the first row as an integer; fallback when there is no row or it is NULL. */
 int64_t tide_stmt_int(sqlite3 *db, int64_t fallback, struct tide_err *err, const char *format, ...);

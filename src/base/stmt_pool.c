@@ -1,31 +1,49 @@
 #include "base/stmt_pool.h"
 
 #include <assert.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/stmt.h"
 
+/* One that lasted is looked for among so many of the newest: behind more statements of the host than that, one that is
+ * compiled anew, and with that the newest, is found sooner the next time. */
 enum { LOOK_AT = 32 };
 
 void tide_stmt_pool_hold(struct tide_stmt_pool *pool) {
   pool->holds++;
 }
 
-/* Takes out those that do not last, or all; those that are not taken are finalized. */
+/* The statement of an item as the connection has it, looked for among the newest `most`; NULL: it is not there. What the
+ * host finalized leaves its address to another one, so that the SQL must be the same too. */
+static sqlite3_stmt *look(const struct tide_pooled_stmt *item, int most) {
+  sqlite3_stmt *found = sqlite3_next_stmt(item->db, NULL);
+  for (int i = 1; i < most && found != NULL && found != item->stmt; i++)
+    found = sqlite3_next_stmt(item->db, found);
+  const char *sql = found == item->stmt ? sqlite3_sql(found) : NULL;
+  return sql != NULL && strcmp(sql, item->sql) == 0 ? found : NULL;
+}
+
+/* Finalizes the statement of an item that is not taken, unless it is not there any more. */
+static void let_go(struct tide_pooled_stmt *item) {
+  if (!item->taken)
+    sqlite3_finalize(look(item, INT_MAX));
+  tide_free(item->sql);
+}
+
+/* Lets go those that do not last, or all. */
 static void take_out(struct tide_stmt_pool *pool, bool all) {
   size_t left = 0;
   for (size_t i = 0; i < pool->count; i++) {
     struct tide_pooled_stmt *item = &pool->items[i];
-    if (!all && item->sql != NULL && !item->taken) {
+    if (!all && item->lasts && !item->taken) {
       item->lasted = true;
       pool->items[left++] = *item;
-      continue;
+    } else {
+      let_go(item);
     }
-    if (!item->taken)
-      tide_stmt_release(item->db, item->stmt);
-    tide_free(item->sql);
   }
   pool->count = left;
   if (left > 0)
@@ -50,27 +68,10 @@ static void keep(struct tide_stmt_pool *pool, sqlite3 *db, const char *format, s
   if (tide_grow(&items, &pool->cap, pool->count + 1, sizeof *pool->items, err) != 0)
     return;
   pool->items = items;
-  pool->items[pool->count++] = (struct tide_pooled_stmt){.db = db, .format = format, .stmt = stmt, .taken = true};
-}
-
-/* Whether one that lasted is still there. It is looked for among the newest only: behind more statements of the host
- * than that, one that is compiled anew, and with that the newest, is found sooner the next time. */
-static bool is_there(const struct tide_pooled_stmt *item) {
-  sqlite3_stmt *found = sqlite3_next_stmt(item->db, NULL);
-  for (int i = 0; i < LOOK_AT && found != NULL && found != item->stmt; i++)
-    found = sqlite3_next_stmt(item->db, found);
-  return found == item->stmt && strcmp(sqlite3_sql(found), item->sql) == 0;
-}
-
-/* Takes out one that is not there, or not found any more. */
-static void give_up(struct tide_stmt_pool *pool, struct tide_pooled_stmt *item) {
-  sqlite3_stmt *found = sqlite3_next_stmt(item->db, NULL);
-  while (found != NULL && found != item->stmt)
-    found = sqlite3_next_stmt(item->db, found);
-  if (found != NULL && strcmp(sqlite3_sql(found), item->sql) == 0)
-    sqlite3_finalize(found);
-  tide_free(item->sql);
-  *item = pool->items[--pool->count];
+  char *sql = tide_copy_string(sqlite3_sql(stmt), err);
+  if (sql != NULL)
+    pool->items[pool->count++] =
+        (struct tide_pooled_stmt){.db = db, .format = format, .stmt = stmt, .taken = true, .sql = sql};
 }
 
 /* The kept statement of a format that is not taken; NULL: there is none. */
@@ -79,9 +80,10 @@ static struct tide_pooled_stmt *find_kept(struct tide_stmt_pool *pool, const cha
     struct tide_pooled_stmt *item = &pool->items[i];
     if (item->format != format || item->taken)
       continue;
-    if (!item->lasted || is_there(item))
+    if (!item->lasted || look(item, LOOK_AT) != NULL)
       return item;
-    give_up(pool, item);
+    let_go(item);
+    *item = pool->items[--pool->count];
     return NULL;
   }
   return NULL;
@@ -130,8 +132,7 @@ void tide_stmt_pool_give(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
 }
 
 void tide_stmt_pool_last(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
-  struct tide_err ignored = {0}; /* it is compiled anew the next time, then */
   struct tide_pooled_stmt *item = find_stmt(pool, stmt);
-  if (item != NULL && item->sql == NULL)
-    item->sql = tide_copy_string(sqlite3_sql(stmt), &ignored);
+  if (item != NULL)
+    item->lasts = true;
 }

@@ -5,9 +5,10 @@
  * What every small transaction runs is worth more: one that lasts (tide_stmt_pool_last) stays, at rest, until the pool
  * is cleared, which its owner does no later than in xDisconnect: SQLite calls that before it looks for open statements.
  *
- * A host may finalize what it finds open, to close the connection or for reasons of its own, so the last release and the
- * next use of one that lasted look whether the statement is still there; and an error may roll back, and with that
- * release, from within a statement's step, so those that are in use are then left to whoever uses them. */
+ * A host may finalize what it finds open, to close the connection or, between transactions, for reasons of its own. So the
+ * last release, and the next use of one that lasted, look whether the statement is still there, and not another at its
+ * address; and an error may roll back, and with that release, from within a statement's step, so those that are in use
+ * are then left to whoever uses them. */
 #ifndef TIDE_BASE_STMT_POOL_H
 #define TIDE_BASE_STMT_POOL_H
 
@@ -22,7 +23,8 @@ struct tide_pooled_stmt {
   const char *format;
   sqlite3_stmt *stmt;
   bool taken;
-  char *sql;   /* of one that lasts: it is known by that and its address; NULL: it does not last */
+  char *sql; /* it is known by that and its address */
+  bool lasts;
   bool lasted; /* beyond a release, and was not used since */
 };
 
@@ -43,7 +45,7 @@ sqlite3_stmt *tide_stmt_pool_take(struct tide_stmt_pool *pool, sqlite3 *db, stru
                                   ...);
 void tide_stmt_pool_give(struct tide_stmt_pool *pool, sqlite3_stmt *stmt); /* NULL is fine */
 
-/* Makes a statement that was taken from a pool that is held last. Without memory for it, it does not. NULLs are fine. */
+/* Makes a statement that was taken from a pool that is held last. NULLs are fine. */
 void tide_stmt_pool_last(struct tide_stmt_pool *pool, sqlite3_stmt *stmt);
 /* Finalizes all that are not taken. */
 void tide_stmt_pool_clear(struct tide_stmt_pool *pool);

@@ -80,26 +80,6 @@ START_TEST(sink_is_never_read_without_its_filter) {
 }
 END_TEST
 
-/* A statement's memory is freed with it, so that what was not given back twice leaves as many blocks as it took. */
-START_TEST(kept_statement_is_released_once) {
-  oom_install();
-  ck_assert_int_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
-  struct tide_err err = {0};
-  tide_stmt_exec(db, &err, "SELECT 0"); /* a connection keeps some of what its first statement took */
-  const long before = oom_live();
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, &err, "SELECT 1");
-  sqlite3_stmt *other = tide_stmt_prepare(db, &err, "SELECT 2");
-  tide_stmt_release(db, stmt);
-  ck_assert_ptr_eq(sqlite3_next_stmt(db, NULL), other);
-  ck_assert_ptr_null(sqlite3_next_stmt(db, other));
-  sqlite3_finalize(other);
-  tide_stmt_release(db, other);
-  tide_stmt_release(db, NULL);
-  ck_assert_int_eq(oom_live(), before);
-  ck_assert_int_eq(sqlite3_close(db), SQLITE_OK);
-}
-END_TEST
-
 START_TEST(host_finalizes_all_before_it_closes) {
   oom_install();
   scratch_open();
@@ -143,11 +123,7 @@ START_TEST(kept_statement_between_transactions) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {text_or_the_error,
-                                sink_is_never_read_without_its_filter,
-                                kept_statement_is_released_once,
-                                host_finalizes_all_before_it_closes,
-                                kept_statement_between_transactions,
-                                NULL};
+  const TTest *const tests[] = {text_or_the_error, sink_is_never_read_without_its_filter,
+                                host_finalizes_all_before_it_closes, kept_statement_between_transactions, NULL};
   return unit_main("stmt", tests);
 }

@@ -87,6 +87,34 @@ START_TEST(host_finalizes_all_it_finds) {
 }
 END_TEST
 
+/* SQLite gives the memory of the one that is finalized to the next. */
+static sqlite3_stmt *other_at_the_address_of(sqlite3_stmt *stmt) {
+  sqlite3_stmt *other = NULL;
+  sqlite3_finalize(stmt);
+  ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT 6, ?1", -1, &other, NULL), SQLITE_OK);
+  ck_assert_ptr_eq(other, stmt);
+  return other;
+}
+
+static void assert_is_the_hosts(sqlite3_stmt *other) {
+  ck_assert_ptr_eq(sqlite3_next_stmt(db, NULL), other);
+  ck_assert(tide_stmt_row(other, &err));
+  ck_assert_int_eq(sqlite3_column_int(other, 0), 6);
+  sqlite3_finalize(other);
+}
+
+START_TEST(a_release_leaves_another_at_its_address) {
+  begin();
+  tide_stmt_pool_hold(&pool);
+  sqlite3_stmt *stmt = take();
+  tide_stmt_pool_give(&pool, stmt);
+  sqlite3_stmt *other = other_at_the_address_of(stmt);
+  tide_stmt_pool_release(&pool);
+  assert_is_the_hosts(other);
+  end();
+}
+END_TEST
+
 /* ---- one that lasts ---- */
 
 static sqlite3_stmt *take_lasting(void) {
@@ -135,14 +163,11 @@ START_TEST(one_that_lasts_may_be_finalized_by_the_host) {
 }
 END_TEST
 
-/* SQLite gives the memory of the one that is finalized to the next. */
 START_TEST(another_at_its_address_is_not_taken_for_it) {
   begin();
   sqlite3_stmt *stmt = take_lasting();
   give(stmt);
-  sqlite3_finalize(stmt);
-  sqlite3_stmt *other = NULL;
-  ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT 6, ?1", -1, &other, NULL), SQLITE_OK);
+  sqlite3_stmt *other = other_at_the_address_of(stmt);
   sqlite3_stmt *again = take_lasting();
   ck_assert_ptr_ne(again, other);
   ck_assert(tide_stmt_row(again, &err));
@@ -150,6 +175,17 @@ START_TEST(another_at_its_address_is_not_taken_for_it) {
   give(again);
   sqlite3_finalize(other);
   tide_stmt_pool_clear(&pool);
+  end();
+}
+END_TEST
+
+START_TEST(clearing_leaves_another_at_its_address) {
+  begin();
+  sqlite3_stmt *stmt = take_lasting();
+  give(stmt);
+  sqlite3_stmt *other = other_at_the_address_of(stmt);
+  tide_stmt_pool_clear(&pool);
+  assert_is_the_hosts(other);
   end();
 }
 END_TEST
@@ -200,9 +236,11 @@ int main(void) {
                                 one_that_is_taken_is_nobody_elses,
                                 one_that_is_taken_outlives_the_release,
                                 host_finalizes_all_it_finds,
+                                a_release_leaves_another_at_its_address,
                                 one_that_lasts_is_used_again,
                                 one_that_lasts_may_be_finalized_by_the_host,
                                 another_at_its_address_is_not_taken_for_it,
+                                clearing_leaves_another_at_its_address,
                                 one_that_lasts_behind_many_of_the_host,
                                 one_that_lasts_and_is_taken_outlives_the_release,
                                 an_error_gives_none,
