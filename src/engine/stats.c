@@ -264,21 +264,35 @@ static void count_entry(struct counting *counting, const struct tide_tail_entry 
   counting->at = range->last;
 }
 
+/* The partition's entries in the tail that reach into the range, ascending; NULL when there are none, and on failure. The
+ * caller frees them. */
+static struct tide_tail_entry *list_entries(const struct counting *counting, size_t *ret_count, struct tide_err *err) {
+  const struct tide_tail_index *tail = &counting->ds->tail;
+  const struct tide_tail_entry *newest = tide_tail_index_find(tail, counting->stat->partition);
+  size_t count = 0;
+  while (newest != NULL && newest->first_since > counting->upto)
+    newest = tide_tail_index_before(tail, newest);
+  for (const struct tide_tail_entry *entry = newest; entry != NULL && entry->last_since > counting->at;
+       entry = tide_tail_index_before(tail, entry))
+    count++;
+  struct tide_tail_entry *entries = count > 0 ? tide_alloc_zero(count, sizeof *entries, err) : NULL;
+  *ret_count = entries != NULL ? count : 0;
+  for (size_t i = *ret_count; i > 0; newest = tide_tail_index_before(tail, newest))
+    entries[--i] = *newest;
+  return entries;
+}
+
 static void count_tail(struct counting *counting, struct tide_err *err) {
-  const struct tide_tail_index *index = &counting->ds->tail;
-  const struct tide_tail_entry *tail = tide_tail_index_find(index, counting->stat->partition);
+  const struct tide_tail_entry *newest = tide_tail_index_find(&counting->ds->tail, counting->stat->partition);
+  const struct tide_tail_entry whole = newest != NULL ? *newest : (struct tide_tail_entry){0};
   const int64_t before = counting->range.rows;
-  if (tail == NULL || tail->last_since <= counting->at || counting->at >= counting->upto)
-    return;
-  for (size_t i = tide_tail_index_above(index, counting->at); i < index->end && !tide_err_is_set(err); i++) {
-    const struct tide_tail_entry *entry = &index->entries[i];
-    if (entry->rows == 0 || entry->partition != counting->stat->partition)
-      continue;
-    if (entry->first_since > counting->upto || counting->range.rows >= counting->max_rows)
-      break;
-    count_entry(counting, entry, err);
-  }
-  add_bytes(&counting->range, tail->partition_bytes, counting->range.rows - before, tail->partition_rows);
+  size_t count;
+  struct tide_tail_entry *entries = list_entries(counting, &count, err);
+  for (size_t i = 0; i < count && counting->range.rows < counting->max_rows && !tide_err_is_set(err); i++)
+    count_entry(counting, &entries[i], err);
+  if (count > 0)
+    add_bytes(&counting->range, whole.partition_bytes, counting->range.rows - before, whole.partition_rows);
+  tide_free(entries);
 }
 
 void tide_stats_range(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, int64_t upto,

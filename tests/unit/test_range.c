@@ -109,6 +109,28 @@ START_TEST(pruned_rows_do_not_count) {
 }
 END_TEST
 
+/* Of the batches in the tail that are another partition's, all but the newest say that they are this one's: who looks at
+ * them counts their rows. */
+START_TEST(a_count_in_the_tail_looks_at_the_batches_of_its_partition) {
+  begin();
+  for (int i = 0; i < 4; i++)
+    db_exec(db, "INSERT INTO logs VALUES ('%s')", i == 1 ? "a" : "b");
+  db_exec(db, "INSERT INTO plain VALUES (30002)");
+  open_handle();
+  compare(30000, 30004, INT64_MAX);
+  for (size_t i = 0; i < ds->tail.places; i++) {
+    struct tide_tail_entry *entry = &ds->tail.entries[i];
+    if (entry->last_since < 30004 && entry->last_since != 30000 && entry->last_since != 30002)
+      entry->partition = partition_a.partition;
+  }
+  compare(30000, 30004, INT64_MAX);
+  compare(29000, 30003, INT64_MAX);
+  compare(29000, 30003, 334);
+  close_handle();
+  db_close(db);
+}
+END_TEST
+
 /* The last byte of the first segment's numbers is another, in its second frame: who counts from or to a place in that
  * meets it, a count of the whole segment or of a part of the first frame does not. */
 START_TEST(only_the_frames_of_both_ends_are_read) {
@@ -130,19 +152,23 @@ START_TEST(only_the_frames_of_both_ends_are_read) {
 }
 END_TEST
 
+/* Within segments, and from the tail. */
 START_TEST(count_without_memory_is_an_error) {
+  static const int64_t ranges[][3] = {{5000, 20000, 5000}, {28000, 30000, 667}};
   oom_install();
   begin();
   open_handle();
-  for (int n = 1;; n++) {
-    struct tide_err err = {0};
-    oom_fail_at(n);
-    const struct tide_range range = count(5000, 20000, INT64_MAX, &err);
-    if (!oom_has_failed()) {
-      ck_assert_int_eq(range.rows, 5000);
-      break;
+  for (int i = 0; i < 2; i++) {
+    for (int n = 1;; n++) {
+      struct tide_err err = {0};
+      oom_fail_at(n);
+      const struct tide_range range = count(ranges[i][0], ranges[i][1], INT64_MAX, &err);
+      if (!oom_has_failed()) {
+        ck_assert_int_eq(range.rows, ranges[i][2]);
+        break;
+      }
+      ck_assert_int_eq(err.rc & 0xff, SQLITE_NOMEM);
     }
-    ck_assert_int_eq(err.rc & 0xff, SQLITE_NOMEM);
   }
   oom_fail_at(0);
   close_handle();
@@ -151,8 +177,12 @@ START_TEST(count_without_memory_is_an_error) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {ranges_are_those_of_a_table,      deleted_rows_do_not_count,
-                                pruned_rows_do_not_count,         only_the_frames_of_both_ends_are_read,
-                                count_without_memory_is_an_error, NULL};
+  const TTest *const tests[] = {ranges_are_those_of_a_table,
+                                deleted_rows_do_not_count,
+                                pruned_rows_do_not_count,
+                                a_count_in_the_tail_looks_at_the_batches_of_its_partition,
+                                only_the_frames_of_both_ends_are_read,
+                                count_without_memory_is_an_error,
+                                NULL};
   return unit_main("range", tests);
 }
