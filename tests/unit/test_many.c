@@ -269,7 +269,6 @@ START_TEST(one_partition_by_its_values) {
 }
 END_TEST
 
-/* Where the values name no partition, the scan is that of all: never one that leaves rows out. */
 /* The text of a partition whose rows are all newer is damaged, and then its segment contradicts itself. */
 START_TEST(a_number_opens_no_partition_of_newer_rows) {
   begin();
@@ -285,6 +284,7 @@ START_TEST(a_number_opens_no_partition_of_newer_rows) {
 }
 END_TEST
 
+/* Where the values name no partition, the scan is that of all: never one that leaves rows out. */
 START_TEST(values_compare_as_in_a_table) {
   static const char *const wheres[] = {"a = 5",
                                        "a = 5 AND b = 'x'",
