@@ -99,7 +99,7 @@ static void encode(struct tide_dataset *ds, struct tide_run *run, struct tide_er
     add_rows(ds, run, err);
   }
   if (!tide_err_is_set(err))
-    tide_tail_run_reset(&run->rows);
+    tide_runs_rows_packed(&ds->txn.runs, run);
 }
 
 void tide_packing_take(struct tide_dataset *ds, struct tide_run *run, struct tide_err *err) {

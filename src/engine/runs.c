@@ -1,5 +1,6 @@
 #include "engine/runs.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -104,6 +105,7 @@ int tide_runs_append(struct tide_runs *runs, struct tide_run *run, const struct 
   const bool was_empty = tide_run_is_empty(run);
   const int rc = tide_tail_run_append(&run->rows, spec, since, ingested_at, values, err);
   runs->filled += was_empty && rc == 0;
+  assert(runs->filled <= runs->count);
   runs->bytes += run->rows.bytes.cap - before;
   return rc;
 }
@@ -146,6 +148,12 @@ void tide_runs_packed(struct tide_runs *runs, struct tide_run *run, int64_t firs
     run->packed_first = first;
   run->writer_memory = memory;
   run->packed_last = last;
+}
+
+/* While rows are encoded the run counts as filled, also when a segment of all that was encoded goes out. */
+void tide_runs_rows_packed(struct tide_runs *runs, struct tide_run *run) {
+  tide_tail_run_reset(&run->rows);
+  runs->filled -= tide_run_is_empty(run);
 }
 
 void tide_runs_packed_went_out(struct tide_runs *runs, struct tide_run *run) {

@@ -59,8 +59,10 @@ int tide_runs_append(struct tide_runs *runs, struct tide_run *run, const struct 
 /* The runs with rows, ascending in last since. The caller frees the array. NULL when there are none, and on failure. */
 struct tide_run **tide_runs_sorted(const struct tide_runs *runs, size_t *ret_count, struct tide_err *err);
 
-/* The rows of a run that were not encoded are now, in its writer: those up to and with `last`. */
+/* Rows of a run were encoded, in its writer: those from `first` up to and with `last`. */
 void tide_runs_packed(struct tide_runs *runs, struct tide_run *run, int64_t first, int64_t last);
+/* All rows of a run that were not encoded are now, or have gone out with what was. */
+void tide_runs_rows_packed(struct tide_runs *runs, struct tide_run *run);
 /* What is encoded of a run has gone out. */
 void tide_runs_packed_went_out(struct tide_runs *runs, struct tide_run *run);
 

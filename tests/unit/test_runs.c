@@ -100,8 +100,91 @@ START_TEST(many_empty_ones_are_not_kept) {
 }
 END_TEST
 
+/* ---- encoded ---- */
+
+static struct tide_frame_encoder *encoder;
+
+/* Two rows from `first` on go to the run's writer. */
+static void pack(struct tide_run *run, int64_t first) {
+  struct tide_batch rows;
+  append(run, first);
+  append(run, first + 1);
+  if (encoder == NULL)
+    encoder = tide_frame_encoder_create(3, &err);
+  if (run->writer == NULL)
+    run->writer = tide_segment_writer_create(spec, encoder, &err);
+  tide_batch_init(&rows, spec->ncolumns, &err);
+  struct tide_tail_walk walk = tide_tail_run_walk(&run->rows, spec);
+  ck_assert_int_eq(tide_tail_walk_next(&walk, spec, 2, &rows, &err), 2);
+  tide_segment_writer_add(run->writer, &rows, 0, 2, &err);
+  tide_batch_clear(&rows);
+  tide_runs_packed(&runs, run, first, first + 1);
+  assert_ok(err);
+}
+
+static void end_packed(void) {
+  end();
+  tide_frame_encoder_destroy(encoder);
+  encoder = NULL;
+}
+
+START_TEST(encoded_rows_are_the_runs_until_they_go_out) {
+  begin();
+  struct tide_run *run = add(tide_val_text("a", 1), tide_val_int(1), 1);
+  pack(run, 5);
+  tide_runs_rows_packed(&runs, run);
+  pack(run, 7);
+  tide_runs_rows_packed(&runs, run);
+  ck_assert_int_eq(run->packed_first, 5);
+  ck_assert_int_eq(run->packed_last, 8);
+  ck_assert_int_eq(run->rows.rows, 0);
+  ck_assert_uint_eq(runs.filled, 1);
+  ck_assert_uint_gt(run->writer_memory, 0);
+  ck_assert_uint_eq(runs.bytes, run->rows.bytes.cap + tide_segment_writer_memory(run->writer));
+  tide_runs_packed_went_out(&runs, run);
+  ck_assert_uint_eq(runs.filled, 0);
+  ck_assert_uint_eq(runs.bytes, run->rows.bytes.cap);
+  pack(run, 9);
+  ck_assert_int_eq(run->packed_first, 9);
+  end_packed();
+}
+END_TEST
+
+START_TEST(a_segment_that_takes_the_last_row_leaves_an_empty_run) {
+  begin();
+  struct tide_run *run = add(tide_val_text("a", 1), tide_val_int(1), 1);
+  for (int64_t since = 1; since < 10; since += 2) {
+    pack(run, since);
+    tide_runs_packed_went_out(&runs, run);
+    tide_runs_rows_packed(&runs, run);
+    ck_assert(tide_run_is_empty(run));
+    ck_assert_uint_eq(runs.filled, 0);
+  }
+  end_packed();
+}
+END_TEST
+
+START_TEST(rows_behind_a_segment_stay) {
+  begin();
+  struct tide_run *run = add(tide_val_text("a", 1), tide_val_int(1), 1);
+  pack(run, 1);
+  tide_runs_rows_packed(&runs, run);
+  append(run, 3);
+  tide_runs_packed_went_out(&runs, run);
+  ck_assert_uint_eq(runs.filled, 1);
+  ck_assert_int_eq(run->rows.rows, 1);
+  end_packed();
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {different_values_are_different_partitions, sorted_by_their_last_row,
-                                one_that_went_out_is_known_until_it_is_forgotten, many_empty_ones_are_not_kept, NULL};
+  const TTest *const tests[] = {different_values_are_different_partitions,
+                                sorted_by_their_last_row,
+                                one_that_went_out_is_known_until_it_is_forgotten,
+                                many_empty_ones_are_not_kept,
+                                encoded_rows_are_the_runs_until_they_go_out,
+                                a_segment_that_takes_the_last_row_leaves_an_empty_run,
+                                rows_behind_a_segment_stay,
+                                NULL};
   return unit_main("runs", tests);
 }
