@@ -232,6 +232,13 @@ static char *freeze(const struct claim *claim, struct tide_err *err) {
 
 /* ---- committed ---- */
 
+/* An older Tidemark, which knows the first layout alone, must not ship the batch in that. */
+static void guard_layout(struct claim *claim, struct tide_err *err) {
+  struct tide_dataset *ds = claim->ds;
+  if (claim->config->format != NULL && claim->config->format->layout > 1 && ds->config.format < TIDE_CATALOG_FORMAT)
+    tide_catalog_raise_format(ds->conn->db, tide_dataset_names(ds), err);
+}
+
 /* Inserts the batch unless another process was faster: then the watermark has moved, or the partition has an open
  * batch. */
 static bool insert(struct claim *claim, struct tide_batch_row *row, struct tide_err *err) {
@@ -246,6 +253,7 @@ static bool insert(struct claim *claim, struct tide_batch_row *row, struct tide_
   row->rows = claim->range.rows;
   if (row->rows == 0)
     return false;
+  guard_layout(claim, err);
   tide_batch_insert(db, claim->runner->schema, row, tide_dataset_now_ms(claim->ds), err);
   const struct tide_sink_place place = {claim->runner->schema, row->sink, row->dataset, claim->config->place};
   if (place.place != NULL && !claim->runner->told && !tide_err_is_set(err))

@@ -1,5 +1,7 @@
 #include "sink/parquet_layout.h"
 
+#include <assert.h>
+
 /* From 1 on. */
 static const struct tide_parquet_layout layouts[TIDE_PARQUET_LAYOUT_NEWEST] = {
     {.created_by = "Tidemark version 1 (build parquet)",
@@ -17,6 +19,6 @@ static const struct tide_parquet_layout layouts[TIDE_PARQUET_LAYOUT_NEWEST] = {
 };
 
 const struct tide_parquet_layout *tide_parquet_layout_find(int64_t version) {
-  const int64_t known = version >= 1 && version <= TIDE_PARQUET_LAYOUT_NEWEST ? version : TIDE_PARQUET_LAYOUT_NEWEST;
-  return &layouts[known - 1];
+  assert(version >= 0 && version <= TIDE_PARQUET_LAYOUT_NEWEST);
+  return &layouts[(version > 0 ? version : TIDE_PARQUET_LAYOUT_NEWEST) - 1];
 }

@@ -18,7 +18,7 @@ struct tide_parquet_layout {
   size_t index_weight; /* a byte of an index weighs as much as so many of a byte string: packed bits hardly shrink */
 };
 
-/* The layout of that version, the newest for one that is not known. */
+/* The layout of a version that is known; 0: the newest. */
 const struct tide_parquet_layout *tide_parquet_layout_find(int64_t version);
 
 #endif

@@ -27,6 +27,18 @@ struct shipping {
   struct tide_shipment shipment;
 };
 
+/* The layout that a batch was claimed with: the first where nothing is said. In another one it would have other bytes
+ * under the same name. */
+static int64_t frozen_layout(const struct tide_format *format, const struct tide_batch_row *row,
+                             const struct tide_frozen *frozen, struct tide_err *err) {
+  const int64_t newest = format->layout > 0 ? format->layout : 1;
+  if (frozen->layout > newest)
+    tide_err_set(err, SQLITE_ERROR,
+                 "batch %lld was claimed in layout %lld of %s, this Tidemark knows up to %lld: a newer one can ship it",
+                 (long long)row->batch, (long long)frozen->layout, format->name, (long long)newest);
+  return frozen->layout > 0 ? frozen->layout : 1;
+}
+
 struct tide_encoder *tide_ship_encoder(const struct tide_sink_config *config, const struct tide_rows *rows,
                                        const struct tide_batch_row *row, const struct tide_frozen *frozen,
                                        struct tide_err *err) {
@@ -43,9 +55,9 @@ struct tide_encoder *tide_ship_encoder(const struct tide_sink_config *config, co
       .log_id = frozen != NULL && frozen->log_id != NULL ? frozen->log_id : rows->ds->config.log_id,
       .since = row != NULL ? row->since : 0,
       .until = row != NULL ? row->until : 0,
-      .layout = frozen != NULL ? frozen->layout > 0 ? frozen->layout : 1 : 0,
+      .layout = frozen != NULL ? frozen_layout(config->format, row, frozen, err) : 0,
       .schema_version = frozen != NULL ? frozen->schema_version : 0};
-  return config->format->create(&encoder_config, err);
+  return tide_err_is_set(err) ? NULL : config->format->create(&encoder_config, err);
 }
 
 static void open_shipping(struct shipping *ship, struct tide_err *err) {
