@@ -223,6 +223,7 @@ static void keep_partitions(struct tide_scan *scan, struct tide_err *err) {
 
 /* Rows have moved: goes on behind what was read of the partition at hand. */
 static void look_again(struct tide_scan *scan, enum tide_stream_from from, struct tide_err *err) {
+  tide_txn_check(scan->shared.ds, err);
   tide_dataset_refresh(scan->shared.ds, err);
   keep_partitions(scan, err);
   if (scan->stream != NULL)
@@ -259,6 +260,7 @@ static bool next_merged(struct tide_scan *scan, struct tide_err *err) {
     scan->started = true;
     tide_merge_start(&scan->merge, shared, scan->partitions, scan->npartitions, err);
   } else if (scan->merge.count > 0 && has_moved(scan)) {
+    tide_txn_check(shared->ds, err);
     tide_dataset_refresh(shared->ds, err);
     tide_stream_shared_look(shared, 0, err);
     tide_merge_again(&scan->merge, err);

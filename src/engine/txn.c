@@ -77,7 +77,7 @@ void tide_txn_note_failure(struct tide_dataset *ds, const struct tide_err *err) 
     ds->txn.failed = true;
 }
 
-static void check_not_failed(const struct tide_dataset *ds, struct tide_err *err) {
+void tide_txn_check(const struct tide_dataset *ds, struct tide_err *err) {
   if (ds->txn.failed)
     tide_err_set(err, SQLITE_ABORT, "an earlier write to dataset %s failed midway: roll the transaction back",
                  ds->name);
@@ -95,7 +95,7 @@ static void flush(struct tide_dataset *ds, size_t seal_at, struct tide_err *err)
   if (ds->gone)
     return;
   const int changes = sqlite3_changes(ds->conn->db);
-  check_not_failed(ds, err);
+  tide_txn_check(ds, err);
   tide_erase_flush(ds, err);
   if (ds->txn.runs.filled > 0 && !tide_err_is_set(err))
     flush_runs(ds, seal_at, err);
@@ -116,7 +116,7 @@ void tide_txn_sync(struct tide_dataset *ds, struct tide_err *err) {
     return;
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   const int changes = sqlite3_changes(ds->conn->db);
-  check_not_failed(ds, err);
+  tide_txn_check(ds, err);
   tide_erase_flush(ds, err);
   if (ds->txn.runs.filled > 0 && !tide_err_is_set(err))
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
@@ -170,7 +170,7 @@ static int64_t now_ms(struct tide_dataset *ds) {
 
 int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int64_t *ret_since, struct tide_err *err) {
   struct tide_txn *txn = &ds->txn;
-  check_not_failed(ds, err);
+  tide_txn_check(ds, err);
   if (!txn->counters_known)
     know_counters(ds, err);
   struct tide_run *run = tide_err_is_set(err) ? NULL : find_run(ds, values, err);

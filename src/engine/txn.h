@@ -69,6 +69,9 @@ void tide_txn_rolled_back_to(struct tide_dataset *ds);
  * tide_txn_rolled_back from within the statement that failed). */
 void tide_txn_note_failure(struct tide_dataset *ds, const struct tide_err *err);
 
+/* SQLITE_ABORT when it has failed: rows may be in neither place then, so who reads or writes asks. */
+void tide_txn_check(const struct tide_dataset *ds, struct tide_err *err);
+
 /* Frees all memory and statements (rows included). */
 void tide_txn_drop(struct tide_dataset *ds);
 
