@@ -20,19 +20,15 @@ bool tide_packing_is_due(const struct tide_dataset *ds, const struct tide_run *r
 
 /* What is encoded of a run becomes a segment. */
 static void write_packed(struct tide_dataset *ds, struct tide_run *run, struct tide_err *err) {
-  const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   struct tide_sealer *sealer = tide_sealer_open(ds, err);
   tide_sealer_packed(sealer, run, err);
   tide_sealer_close(sealer, err);
-  sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
   if (!tide_err_is_set(err))
     tide_runs_packed_went_out(&ds->txn.runs, run);
 }
 
 static void seal_with_tail(struct tide_dataset *ds, struct tide_run *run, struct tide_err *err) {
-  const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   tide_seal_partition(ds, run->rows.partition, run, err);
-  sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
   if (!tide_err_is_set(err))
     tide_runs_went_out(&ds->txn.runs, run);
 }

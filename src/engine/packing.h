@@ -26,7 +26,8 @@ struct tide_packing {
 bool tide_packing_is_due(const struct tide_dataset *ds, const struct tide_run *run);
 
 /* Encodes a run's rows, and writes the segments that are full. A partition with rows in the tail, which are older, begins
- * with a segment of those and the run's. After a failure only a rollback is left, and the run may be gone. */
+ * with a segment of those and the run's. After a failure only a rollback is left, and the run may be gone. Changes
+ * last_insert_rowid. */
 void tide_packing_take(struct tide_dataset *ds, struct tide_run *run, struct tide_err *err);
 
 /* Writes what is encoded of some runs, the largest first, until rows take no more memory than `bytes` or too little is

@@ -145,20 +145,29 @@ static void know_counters(struct tide_dataset *ds, struct tide_err *err) {
     ds->txn.first_since = last + 1;
 }
 
-/* Before a row is added: makes room when its run or all of memory is full. */
+static bool is_full(const struct tide_runs *runs) {
+  return runs->bytes >= TIDE_TXN_MEMORY_BYTES || runs->filled >= TIDE_RUNS_MAX;
+}
+
+/* Before a row is added: makes room when its run or all of memory is full. What that writes is not the row that
+ * last_insert_rowid() is about, should this one be refused. */
 static void make_room(struct tide_dataset *ds, struct tide_run *run, struct tide_err *err) {
   const struct tide_runs *runs = &ds->txn.runs;
   const bool seal = ds->config.options.autoflush;
-  if (seal && tide_packing_is_due(ds, run))
-    tide_packing_take(ds, run, err);
-  if (runs->bytes < TIDE_TXN_MEMORY_BYTES && runs->filled < TIDE_RUNS_MAX)
+  const bool pack = seal && tide_packing_is_due(ds, run);
+  if (!pack && !is_full(runs))
     return;
-  tide_packing_shrink(ds, TIDE_TXN_MEMORY_BYTES / 16 * 15, err);
-  if (runs->bytes >= TIDE_TXN_MEMORY_BYTES || runs->filled >= TIDE_RUNS_MAX) {
+  const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
+  if (pack)
+    tide_packing_take(ds, run, err);
+  if (is_full(runs))
+    tide_packing_shrink(ds, TIDE_TXN_MEMORY_BYTES / 16 * 15, err);
+  if (is_full(runs)) {
     flush_runs(ds, TIDE_TXN_DIRECT_BYTES, err);
     if (seal && !tide_err_is_set(err))
       tide_seal_due(ds, INT64_MAX, err);
   }
+  sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
   tide_txn_note_failure(ds, err);
 }
 

@@ -176,6 +176,21 @@ START_TEST(memory_of_big_values) {
 }
 END_TEST
 
+/* The seventeenth row finds its run full, which becomes a segment, and then its value taken. */
+START_TEST(a_refused_row_behind_a_segment_changes_no_rowid) {
+  begin(", unique=n, segment_rows=16");
+  db_exec(db, "BEGIN");
+  for (int n = 1; n <= 16; n++)
+    db_exec(db, "INSERT INTO logs VALUES ('a', %d, '')", n);
+  assert_int(db, 0, "SELECT count(*) FROM logs_segment");
+  db_refuses(db, SQLITE_CONSTRAINT, "UNIQUE", "INSERT INTO logs VALUES ('a', 3, '')");
+  ck_assert_int_eq(sqlite3_last_insert_rowid(db), 16);
+  assert_int(db, 1, "SELECT count(*) FROM logs_segment");
+  db_exec(db, "COMMIT");
+  end();
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {segments_are_full,
                                 segments_of_fewer_rows_than_a_frame,
@@ -188,6 +203,7 @@ int main(void) {
                                 nothing_is_sealed_without_autoflush,
                                 memory_of_a_big_transaction,
                                 memory_of_big_values,
+                                a_refused_row_behind_a_segment_changes_no_rowid,
                                 NULL};
   return unit_main("packing", tests);
 }
