@@ -318,6 +318,23 @@ END_TEST
 
 /* ---- damage ---- */
 
+/* A prune counts a batch of the tail by its row, and with that removes one whose rows nobody can read. */
+START_TEST(damaged_batch_of_the_tail_is_pruned_unread) {
+  begin_with_40();
+  append("b", 32);
+  append("b", 8); /* rows 73 to 80 */
+  db_exec(db, "UPDATE logs_tail SET data = zeroblob(length(data)) WHERE last_since = 80");
+  limit("retention_rows", "12");
+  ck_assert_str_eq(prune("rows failed"), "56|-");
+  db_refuses(db, SQLITE_CORRUPT, "logs_tail row 80 is damaged", "SELECT * FROM logs WHERE source = 'b'");
+  append("b", 7);
+  limit("retention_rows", "4");
+  ck_assert_str_eq(prune("rows failed"), "23|-");
+  assert_text(db, "84 85 86 87", "SELECT since FROM logs WHERE source = 'b'");
+  end();
+}
+END_TEST
+
 START_TEST(damaged_partition_does_not_stop_the_others) {
   static const struct {
     const char *damage; /* to source=b, partition 2: rows 41 to 80, the tail from 73 */
@@ -528,6 +545,7 @@ int main(void) {
                                 segments_of_deleted_rows_in_front_stop_nothing,
                                 sizes_that_cannot_be_do_not_overflow,
                                 row_of_the_future_keeps_what_is_behind_it,
+                                damaged_batch_of_the_tail_is_pruned_unread,
                                 damaged_partition_does_not_stop_the_others,
                                 damage_never_takes_what_a_sink_holds,
                                 other_schemas_and_names,
