@@ -1,5 +1,3 @@
-#include <string.h>
-
 #include "base/mem.h"
 #include "best_index.h"
 #include "engine/erase.h"
@@ -70,18 +68,10 @@ int tide_vtab_rows_next(sqlite3_vtab_cursor *base) {
   return !cursor->at_end && tide_scan_step(cursor->scan) ? SQLITE_OK : move_on(cursor);
 }
 
-/* What argument i is: the first letter of its term. */
-static char term_of(const char *idx, int i) {
-  const char *at = idx + strspn(idx, "OD");
-  for (int term = 0; term < i && *at != '\0'; term++)
-    at += strcspn(at, "eghlmino") + 1;
-  return *at;
-}
-
 static struct tide_val filter_value(const char *idx, int i, sqlite3_value *value) {
   /* since compares as an INTEGER column does: text that looks like a number is one. To convert one of another column
    * as well would only make it a number where SQLite compares text, so those stay as they are. */
-  if (term_of(idx, i) == 'S')
+  if (tide_plan_is_since(idx, (size_t)i))
     sqlite3_value_numeric_type(value);
   return tide_glue_value(value);
 }
@@ -113,7 +103,7 @@ static struct tide_scan *open_scan(const struct tide_vtab_rows *vtab, const char
   if (tide_plan_request(idx, values, (size_t)argc, vtab->spec, &request, err) != 0)
     return NULL;
   for (int i = 0; i < argc && !tide_err_is_set(err); i++) {
-    if (term_of(idx, i) == 'L')
+    if (tide_plan_is_list(idx, (size_t)i))
       take_list(argv[i], &request, err);
   }
   if (fixed != NULL && !tide_err_is_set(err))
@@ -163,19 +153,20 @@ int tide_vtab_rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid) {
   return SQLITE_OK;
 }
 
-/* A value of a column that is decoded. Its text mostly lies in memory of the column's own, where the byte behind it can
- * be a NUL for the time of the call: SQLite then copies that too, and need not copy all once more for a host that asks
- * for it with one. */
+/* A value of a column that is decoded, read where it lies: this is run for every value of a SELECT. With a NUL behind a
+ * text for the time of the call SQLite copies that too, and need not copy all once more for a host that asks for it with
+ * one. */
 static void result_of(sqlite3_context *context, struct tide_vec *vec, size_t row) {
   if (vec->tag[row] == TIDE_VAL_INT) {
     sqlite3_result_int64(context, vec->num[row]);
-  } else if (vec->tag[row] == TIDE_VAL_TEXT && vec->base == vec->bytes.data &&
-             (size_t)vec->num[row] + vec->size[row] < vec->bytes.cap) {
-    char *text = (char *)vec->bytes.data + vec->num[row];
-    const char behind = text[vec->size[row]];
-    text[vec->size[row]] = '\0';
-    tide_glue_result_text(context, text, vec->size[row]);
-    text[vec->size[row]] = behind;
+    return;
+  }
+  char *behind = tide_vec_behind_text(vec, row);
+  if (behind != NULL) {
+    const char was = *behind;
+    *behind = '\0';
+    tide_glue_result_text(context, behind - vec->size[row], vec->size[row]);
+    *behind = was;
   } else {
     const struct tide_val value = tide_vec_get(vec, row);
     tide_glue_result(context, &value);

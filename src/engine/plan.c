@@ -246,6 +246,24 @@ static int add_term(struct tide_scan_request *request, char what, int column, en
   return 0;
 }
 
+/* The first letter of a term; a NUL when there are not so many. */
+static char term_of(const char *idx, size_t i) {
+  const char *at = idx + strspn(idx, "OD");
+  for (size_t term = 0; term < i && *at != '\0'; term++) {
+    at += strcspn(at, op_letters);
+    at += *at != '\0';
+  }
+  return *at;
+}
+
+bool tide_plan_is_since(const char *idx, size_t i) {
+  return term_of(idx, i) == 'S';
+}
+
+bool tide_plan_is_list(const char *idx, size_t i) {
+  return term_of(idx, i) == 'L';
+}
+
 int tide_plan_request(const char *idx, const struct tide_val *values, size_t nvalues, const struct tide_spec *spec,
                       struct tide_scan_request *ret_request, struct tide_err *err) {
   struct tide_scan_request request;

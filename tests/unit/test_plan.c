@@ -268,6 +268,17 @@ START_TEST(terms_come_back_as_they_were_put) {
 }
 END_TEST
 
+START_TEST(a_plan_says_what_each_value_is_for) {
+  static const char *const plans[] = {"C12gSlLePiC3oSe", "OC12gSlLePiC3oSe", "DC12gSlLePiC3oSe"};
+  for (size_t i = 0; i < 3; i++) {
+    for (size_t term = 0; term < 8; term++) {
+      ck_assert_int_eq(tide_plan_is_since(plans[i], term), term == 1 || term == 5);
+      ck_assert_int_eq(tide_plan_is_list(plans[i], term), term == 2);
+    }
+  }
+}
+END_TEST
+
 START_TEST(other_strings_are_no_plan) {
   static const char *const wrong[] = {"", "S", "Sx", "X", "C", "C1", "C1z", "OSgQ", "SgS"};
   static const struct tide_val values[] = {INT(1), INT(1)};
@@ -410,6 +421,7 @@ int main(void) {
                                 nothing_compares_with_null,
                                 bounds_agree_with_sqlite,
                                 terms_come_back_as_they_were_put,
+                                a_plan_says_what_each_value_is_for,
                                 other_strings_are_no_plan,
                                 a_column_that_is_not_there_is_left_to_sqlite,
                                 two_partitions_at_once_are_none,
