@@ -214,33 +214,54 @@ static void check_ingested(struct checking *at, struct tide_err *err) {
 
 /* ---- values ---- */
 
-static bool read_values(struct checking *at, size_t column, const struct tide_zone *zone, struct tide_check_seen *seen,
-                        struct tide_err *err) {
-  struct tide_vec *vec = &at->check->batch.columns[column];
+/* What was seen of a column, held against the segment's zone, and of each frame against its own. */
+struct values {
+  struct tide_check_seen seen;
+  struct tide_check_seen of_frames;
+  size_t frame; /* the first one whose zone leaves out a value, if any does */
+};
+
+static void look_at_frame(struct checking *at, size_t column, size_t frame, struct values *values,
+                          struct tide_err *err) {
+  const struct tide_vec *vec = &at->check->batch.columns[column];
+  const size_t rows = tide_segment_frame_rows(at->segment, frame);
+  struct tide_zone whole, zone;
+  tide_segment_zone(at->segment, column, &whole);
+  if (tide_segment_frame_zone(at->segment, frame, column, &zone, err) != 0)
+    return;
+  tide_check_values_look(vec, rows, &whole, &values->seen);
+  if (values->of_frames.left_out)
+    return;
+  tide_check_values_look(vec, rows, &zone, &values->of_frames);
+  values->frame = frame;
+}
+
+static bool read_values(struct checking *at, size_t column, struct values *values, struct tide_err *err) {
   for (size_t frame = 0; frame < tide_segment_frames(at->segment) && !tide_err_is_set(err); frame++) {
     tide_batch_reset(&at->check->batch);
     if (tide_segment_read_column(at->segment, frame, column, &at->check->batch, err) == 0)
-      tide_check_values_look(vec, tide_segment_frame_rows(at->segment, frame), zone, seen);
+      look_at_frame(at, column, frame, values, err);
   }
-  tide_vec_clear(vec); /* a thousand columns are not kept at once */
+  tide_vec_clear(&at->check->batch.columns[column]); /* a thousand columns are not kept at once */
   return !take(at, err) && !tide_err_is_set(err);
 }
 
 static void check_column(struct checking *at, size_t i, struct tide_err *err) {
   const struct tide_column *column = &at->check->spec->columns[i];
-  struct tide_check_seen seen = {0};
-  struct tide_zone zone;
+  struct values values = {0};
   if (!check_chunk(at, TIDE_SEGMENT_COLUMN_FIRST + i, err) || at->check->quick || column->partition_at >= 0)
     return;
-  tide_segment_zone(at->segment, i, &zone);
-  if (!read_values(at, i, &zone, &seen, err))
+  if (!read_values(at, i, &values, err))
     return;
-  const char *foreign = tide_check_values_foreign(column, seen.types);
+  const char *foreign = tide_check_values_foreign(column, values.seen.types);
   if (foreign != NULL)
     say(at, err, "column %s: it is %s%s and holds %s", column->name, tide_spec_type_name(column->type),
         column->not_null ? " NOT NULL" : "", foreign);
-  if ((seen.types & ~zone.types) != 0 || seen.outside)
+  if (values.seen.left_out)
     say(at, err, "column %s: its zone leaves out a value that is there", column->name);
+  else if (values.of_frames.left_out)
+    say(at, err, "column %s, frame %lld: its zone leaves out a value that is there", column->name,
+        (long long)values.frame);
 }
 
 void tide_check_segment(struct tide_check *check, struct tide_check_partition *partition,

@@ -1,8 +1,9 @@
 #include "engine/check_values.h"
 
-static bool is_outside(const struct tide_val *value, const struct tide_zone *zone) {
-  return value->type != TIDE_VAL_NULL &&
-         (tide_val_compare(value, &zone->min) < 0 || tide_val_compare(value, &zone->max) > 0);
+static bool leaves_out(const struct tide_zone *zone, const struct tide_val *value) {
+  return (zone->types >> value->type & 1) == 0 ||
+         (zone->bounded && value->type != TIDE_VAL_NULL &&
+          (tide_val_compare(value, &zone->min) < 0 || tide_val_compare(value, &zone->max) > 0));
 }
 
 void tide_check_values_look(const struct tide_vec *vec, size_t rows, const struct tide_zone *zone,
@@ -10,8 +11,8 @@ void tide_check_values_look(const struct tide_vec *vec, size_t rows, const struc
   for (size_t row = 0; row < rows; row++) {
     const struct tide_val value = tide_vec_get(vec, row);
     seen->types |= (uint8_t)(1u << value.type);
-    if (zone != NULL && zone->bounded)
-      seen->outside |= is_outside(&value, zone);
+    if (zone != NULL)
+      seen->left_out |= leaves_out(zone, &value);
   }
 }
 

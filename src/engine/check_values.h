@@ -1,4 +1,4 @@
-/* Whether the values of a column are what its type and its segment's zone say. Pure. */
+/* Whether the values of a column are what its type and the zones of segment and frame say. Pure. */
 #ifndef TIDE_ENGINE_CHECK_VALUES_H
 #define TIDE_ENGINE_CHECK_VALUES_H
 
@@ -11,7 +11,7 @@
 /* What was seen of a column so far. All zero is nothing. */
 struct tide_check_seen {
   uint8_t types; /* bit (1 << enum tide_val_type) */
-  bool outside;  /* a value lies outside the zone's bounds */
+  bool left_out; /* a value is not in its zone */
 };
 
 /* Looks at the first `rows` values. zone NULL: the values have none. */
