@@ -13,7 +13,6 @@ enum {
   TEMPLATES_ROWS_MIN = 64,
   FEW_ENTRIES = 8,  /* a dictionary of one text in so many rows is not worth a look for templates */
   MANY_ENTRIES = 8, /* texts are taken as they come when fewer than one in so many repeats another */
-  SAMPLE = 256,
   MEASURE_FRAMES = 16 /* one frame of so many is laid out both ways, and each until templates were taken */
 };
 
@@ -196,20 +195,12 @@ static bool try_templates(struct tide_textcol_scratch *scratch, struct tide_tria
   return false;
 }
 
-/* Whether hardly any of the first texts comes twice. */
-static bool seem_different(struct tide_textcol_scratch *scratch, const struct tide_slice *slices, size_t n,
-                           struct tide_err *err) {
-  return n > SAMPLE && find_entries(scratch, slices, SAMPLE, err) > SAMPLE - SAMPLE / MANY_ENTRIES;
-}
-
 void tide_textcol_write(struct tide_textcol_scratch *scratch, struct tide_trial *trial, struct tide_template_set *set,
                         const struct tide_slice *slices, size_t n, struct tide_body *body, struct tide_err *err) {
   assert(n > 0 && n <= 1 << 20);
   const bool due =
       set != NULL && n >= TEMPLATES_ROWS_MIN && n <= TIDE_TEMPLATECOL_ROWS_MAX && tide_template_set_is_due(set);
-  size_t nentries = n;
-  if (!due || !seem_different(scratch, slices, n, err))
-    nentries = find_entries(scratch, slices, n, err);
+  size_t nentries = find_entries(scratch, slices, n, err);
   if (tide_err_is_set(err))
     return;
   if (due && nentries > n / FEW_ENTRIES) {
