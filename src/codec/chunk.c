@@ -214,35 +214,58 @@ static int corrupt(const char *what, struct tide_err *err) {
   return err->rc;
 }
 
-/* Fills `sections`, and ret_bits with a view of the frame's bits. */
-static int open_frame(struct tide_frame_decoder *decoder, const void *bytes, size_t size, struct tide_buf *sections,
-                      struct tide_rd *ret_bits, struct tide_err *err) {
-  struct tide_rd rd = tide_rd_over(bytes, size);
+/* What a frame's head says: its bits, and how its sections are packed. */
+struct packed {
+  struct tide_rd bits;
+  struct tide_rd rest; /* the sections as they are stored */
+  bool is_zstd;
+  uint64_t raw_size; /* of the sections: not more than bytes of that size can give */
+};
+
+static int read_head(const void *bytes, size_t size, struct packed *ret_packed, struct tide_err *err) {
+  struct tide_rd rd = tide_rd_over(bytes, size), bits = tide_rd_over(NULL, 0);
   uint8_t packing = tide_rd_u8(&rd);
-  *ret_bits = tide_rd_over(NULL, 0);
-  tide_buf_reset(sections);
   if (packing == TIDE_FRAME_SPLIT) {
     const size_t bits_size = (size_t)tide_rd_varint_max(&rd, tide_rd_left(&rd));
-    const unsigned char *bits = tide_rd_bytes(&rd, bits_size);
-    if (bits != NULL)
-      *ret_bits = tide_rd_over(bits, bits_size);
+    const unsigned char *at = tide_rd_bytes(&rd, bits_size);
+    if (at != NULL)
+      bits = tide_rd_over(at, bits_size);
     packing = tide_rd_u8(&rd);
   }
   if (rd.bad || packing > TIDE_FRAME_ZSTD)
     return corrupt("unknown kind of frame", err);
-  if (packing == TIDE_FRAME_STORED) {
-    tide_buf_put(sections, rd.at, tide_rd_left(&rd), err);
+  const bool is_zstd = packing == TIDE_FRAME_ZSTD;
+  const uint64_t raw_size = is_zstd ? tide_rd_varint(&rd) : tide_rd_left(&rd);
+  if (is_zstd && (rd.bad || raw_size == 0 || raw_size > (uint64_t)tide_rd_left(&rd) * TIDE_FRAME_RATIO_MAX))
+    return corrupt("the frame states a size that it cannot have", err);
+  *ret_packed = (struct packed){.bits = bits, .rest = rd, .is_zstd = is_zstd, .raw_size = raw_size};
+  return 0;
+}
+
+static int unpack(struct tide_frame_decoder *decoder, const struct packed *packed, struct tide_buf *sections,
+                  struct tide_err *err) {
+  const size_t size = tide_rd_left(&packed->rest);
+  tide_buf_reset(sections);
+  if (!packed->is_zstd) {
+    tide_buf_put(sections, packed->rest.at, size, err);
     return err->rc;
   }
-  uint64_t raw_size = tide_rd_varint(&rd);
-  if (rd.bad || raw_size == 0 || raw_size > (uint64_t)tide_rd_left(&rd) * TIDE_FRAME_RATIO_MAX)
-    return corrupt("the frame states a size that it cannot have", err);
   if (decoder->pand == NULL)
     decoder->pand = tide_zpand_create(err);
-  if (decoder->pand == NULL || tide_buf_reserve(sections, (size_t)raw_size, err) != 0)
+  if (decoder->pand == NULL || tide_buf_reserve(sections, (size_t)packed->raw_size, err) != 0)
     return err->rc;
-  sections->len = (size_t)raw_size;
-  return tide_zpand_frame(decoder->pand, rd.at, tide_rd_left(&rd), sections->data, sections->len, err);
+  sections->len = (size_t)packed->raw_size;
+  return tide_zpand_frame(decoder->pand, packed->rest.at, size, sections->data, sections->len, err);
+}
+
+/* Fills `sections`, and ret_bits with a view of the frame's bits. */
+static int open_frame(struct tide_frame_decoder *decoder, const void *bytes, size_t size, struct tide_buf *sections,
+                      struct tide_rd *ret_bits, struct tide_err *err) {
+  struct packed packed;
+  if (read_head(bytes, size, &packed, err) != 0)
+    return err->rc;
+  *ret_bits = packed.bits;
+  return unpack(decoder, &packed, sections, err);
 }
 
 static bool is_read_up(const struct tide_body_rd *rd) {
@@ -251,10 +274,15 @@ static bool is_read_up(const struct tide_body_rd *rd) {
 
 int tide_frame_decode_templates(struct tide_frame_decoder *decoder, const void *bytes, size_t size,
                                 struct tide_template_book *book, struct tide_err *err) {
-  struct tide_rd bits;
-  if (open_frame(decoder, bytes, size, &book->bytes, &bits, err) != 0)
+  struct packed packed;
+  if (read_head(bytes, size, &packed, err) != 0)
     return err->rc;
-  return tide_template_book_parse(book, bits, err);
+  if (packed.raw_size > TIDE_TEMPLATES_SECTION_MAX)
+    return corrupt("the templates state a size that they cannot have", err);
+  if (tide_buf_reserve(&book->bytes, (size_t)packed.raw_size + TIDE_TEMPLATE_SLACK, err) != 0 ||
+      unpack(decoder, &packed, &book->bytes, err) != 0)
+    return err->rc;
+  return tide_template_book_parse(book, packed.bits, err);
 }
 
 /* Gives each row with one of the tags (low to high) the next of the gathered numbers; sizes may be NULL. */

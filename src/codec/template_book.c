@@ -13,9 +13,10 @@ void tide_template_book_clear(struct tide_template_book *book) {
   *book = (struct tide_template_book){0};
 }
 
-/* Takes the bytes of `count` pieces of at most `max` bytes, whose sizes are given, and says where they begin. */
-static void take_pieces(struct tide_rd *rd, const unsigned char *base, const int64_t *sizes, size_t count, int64_t max,
-                        uint32_t *ret_at) {
+/* Takes the bytes of `count` pieces of at most `max` bytes, whose sizes are given, and says where they begin. Gives how
+ * many they are. */
+static uint64_t take_pieces(struct tide_rd *rd, const unsigned char *base, const int64_t *sizes, size_t count,
+                            int64_t max, uint32_t *ret_at) {
   uint64_t total = 0;
   const uint64_t start = (uint64_t)(rd->at - base);
   for (size_t i = 0; i < count && !rd->bad; i++) {
@@ -26,6 +27,7 @@ static void take_pieces(struct tide_rd *rd, const unsigned char *base, const int
   }
   ret_at[count] = (uint32_t)(start + total);
   tide_rd_bytes(rd, total);
+  return total;
 }
 
 static void read_section(struct tide_template_book *book, struct tide_body_rd *rd, int64_t *scratch) {
@@ -35,8 +37,9 @@ static void read_section(struct tide_template_book *book, struct tide_body_rd *r
   if (rd->sections.bad)
     return;
   take_pieces(&rd->sections, book->bytes.data, scratch + count, count, TIDE_TEMPLATE_LIST_MAX, book->lists_at);
-  if (!rd->sections.bad)
-    take_pieces(&rd->sections, book->bytes.data, scratch, count, TIDE_TEMPLATE_TEXT_MAX, book->texts_at);
+  if (!rd->sections.bad && take_pieces(&rd->sections, book->bytes.data, scratch, count, TIDE_TEMPLATE_TEXT_MAX,
+                                       book->texts_at) > TIDE_TEMPLATES_SIZE_MAX)
+    rd->sections.bad = true;
 }
 
 int tide_template_book_parse(struct tide_template_book *book, struct tide_rd bits, struct tide_err *err) {

@@ -6,7 +6,7 @@
  *   n lists of tokens, each token
  *       varint bytes of text since the token before ended
  *       u8     size << 3 | kind          (token.h); size 1 to 19 of DIGITS, 1 to 16 of HEX, 18 of halves of UUIDs
- *   n texts
+ *   n texts, together 256 KiB at the most
  *
  * A template is a text that was there, and where its tokens are. A row of it is that text with some of its tokens
  * replaced; those that never vary are part of the text. It has at most 64 tokens. */
@@ -18,10 +18,12 @@
 /* The section is read as a whole before the first frame that needs it. */
 enum {
   TIDE_TEMPLATES_MAX = 16384,
-  TIDE_TEMPLATES_SIZE_MAX = 256 << 10, /* of the texts, when written; sections read may be larger */
+  TIDE_TEMPLATES_SIZE_MAX = 256 << 10, /* of the texts */
   TIDE_TEMPLATE_TEXT_MAX = 16384,
   TIDE_TEMPLATE_LIST_MAX = 256, /* bytes: 64 tokens of a varint below 2^21 and a byte */
-  TIDE_TEMPLATE_SLACK = 16      /* readable bytes behind the last text, so that short copies need not be exact */
+  TIDE_TEMPLATES_SECTION_MAX =  /* of the whole section: texts, lists, and the sizes of both in eight bytes each */
+  TIDE_TEMPLATES_SIZE_MAX + TIDE_TEMPLATES_MAX * (TIDE_TEMPLATE_LIST_MAX + 2 * 8) + 1024,
+  TIDE_TEMPLATE_SLACK = 16 /* readable bytes behind the last text, so that short copies need not be exact */
 };
 
 struct tide_template_book {

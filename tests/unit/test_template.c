@@ -6,6 +6,7 @@
 #include "codec/chunk.h"
 #include "codec/intcol.h"
 #include "codec/textcol.h"
+#include "codec/zframe.h"
 #include "oom.h"
 #include "random.h"
 #include "unit.h"
@@ -638,6 +639,39 @@ START_TEST(impossible_templates_are_refused) {
 }
 END_TEST
 
+START_TEST(templates_take_little_memory) {
+  enum { SUM = 256 << 10 };
+  unsigned char *texts = calloc(1, SUM + 20000);
+  memcpy(texts, (const unsigned char[]){16, C, 0x80, 0x80, 0x02, C, 0}, 7); /* 16 of 16,384 bytes, without lists */
+  ck_assert(book_opens(texts, 7 + SUM));
+  texts[0] = 17;
+  ck_assert(!book_opens(texts, 7 + SUM + 16384));
+
+  /* no memory is taken for a section that cannot be */
+  struct tide_err err = {0};
+  struct tide_template_book book = {0};
+  struct tide_buf frame = {0};
+  enum { LARGE = 8 << 20 };
+  struct tide_zpress *press = tide_zpress_create(1, &err);
+  struct tide_frame_decoder *decoder = tide_frame_decoder_create(&err);
+  unsigned char *zeros = calloc(1, LARGE);
+  tide_buf_put_u8(&frame, TIDE_FRAME_ZSTD, &err);
+  tide_buf_put_varint(&frame, LARGE, &err);
+  tide_zpress_frame(press, zeros, LARGE, &frame, &err);
+  assert_ok(err);
+  ck_assert_uint_lt(frame.len, 2000);
+  ck_assert_int_eq(tide_frame_decode_templates(decoder, frame.data, frame.len, &book, &err), SQLITE_CORRUPT_VTAB);
+  ck_assert_str_eq(err.msg, "the templates state a size that they cannot have");
+  ck_assert_uint_eq(book.bytes.cap, 0);
+  tide_frame_decoder_destroy(decoder);
+  tide_zpress_destroy(press);
+  tide_template_book_clear(&book);
+  tide_buf_clear(&frame);
+  free(zeros);
+  free(texts);
+}
+END_TEST
+
 /* Whether a row that varies in the first token of a template "t7 x" with this list can be read. */
 static bool list_is_fine(unsigned gap, unsigned mark) {
   static const unsigned char row[] = {TIDE_TEXTCOL_TEMPLATES, 1, 32, C, 2, C, 0, C, 2, 1, C, 14};
@@ -774,6 +808,7 @@ int main(void) {
                                 sizes_by_hand,
                                 impossible_rows_are_refused,
                                 impossible_templates_are_refused,
+                                templates_take_little_memory,
                                 impossible_tokens_are_refused,
                                 any_bytes_are_survived,
                                 every_failed_allocation_is_no_memory,
