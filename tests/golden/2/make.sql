@@ -6,19 +6,21 @@ PRAGMA page_size = 1024;
 
 -- Texts as templates, in two frames.
 CREATE VIRTUAL TABLE requests USING tidemark(
-  message TEXT, level TEXT, job TEXT, mixed ANY, duration REAL, noise REAL, status INTEGER, size INTEGER,
-  ts TIMESTAMP_MS, segment_rows=8192, zstd_level=1);
-INSERT INTO requests SELECT message, level, job, mixed, duration, noise, status, size, ts FROM drawn ORDER BY n;
+  message TEXT, level TEXT, job TEXT, request TEXT, beside TEXT, mixed ANY, duration REAL, noise REAL, close REAL,
+  same REAL, status INTEGER, size INTEGER, ts TIMESTAMP_MS, segment_rows=8192, zstd_level=1);
+INSERT INTO requests SELECT message, level, job, request, beside, mixed, duration, noise, close, same, status, size, ts
+  FROM drawn ORDER BY n;
 SELECT tidemark_flush('requests') ->> 'segments';
 
 -- The same rows, compacted, some of them gone.
 CREATE VIRTUAL TABLE packed USING tidemark(
-  kind INTEGER, message TEXT, level TEXT, job TEXT, mixed ANY, duration REAL, noise REAL, status INTEGER, size INTEGER,
-  ts TIMESTAMP_MS, partition_by=kind, segment_rows=300);
-INSERT INTO packed SELECT n % 4, message, level, job, mixed, duration, noise, status, size, ts FROM drawn WHERE n <= 700 ORDER BY n;
+  kind INTEGER, message TEXT, level TEXT, job TEXT, request TEXT, beside TEXT, mixed ANY, duration REAL, noise REAL,
+  close REAL, same REAL, status INTEGER, size INTEGER, ts TIMESTAMP_MS, partition_by=kind, segment_rows=300);
+INSERT INTO packed SELECT n % 4, message, level, job, request, beside, mixed, duration, noise, close, same, status, size, ts
+  FROM drawn WHERE n <= 700 ORDER BY n;
 SELECT tidemark_flush('packed') ->> 'segments';
-INSERT INTO packed SELECT n % 4, message, level, job, mixed, duration, noise, status, size, ts FROM drawn
-  WHERE n BETWEEN 701 AND 1500 ORDER BY n;
+INSERT INTO packed SELECT n % 4, message, level, job, request, beside, mixed, duration, noise, close, same, status, size, ts
+  FROM drawn WHERE n BETWEEN 701 AND 1500 ORDER BY n;
 SELECT tidemark_flush('packed') ->> 'segments';
 DELETE FROM packed WHERE since % 10 = 4;
 SELECT tidemark_compact('packed') ->> 'segments_out';
