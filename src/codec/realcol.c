@@ -1,6 +1,7 @@
 #include "codec/realcol.h"
 
 #include <assert.h>
+#include <float.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -33,6 +34,9 @@ static void write_planes(const int64_t *bits, size_t n, struct tide_buf *out, st
 }
 
 /* ---- decimals ---- */
+
+_Static_assert(FLT_EVAL_METHOD != 2 && FLT_EVAL_METHOD != -1,
+               "doubles must be rounded to 64 bits by each operation: build with -msse2 -mfpmath=sse");
 
 static const double powers[TIDE_REALCOL_DIGITS_MAX + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000};
 

@@ -5,7 +5,8 @@
  *   CONSTANT  u64 bits             all n are it
  *   PLAIN     n times u64 bits     little-endian
  *   PLANES    n numbers in eight planes (bitpack.h), which zstd often compresses better
- *   DECIMAL   u8 digits (0 to 6), intcol of n integers; value = integer / 10^digits, both as doubles
+ *   DECIMAL   u8 digits (0 to 6), intcol of n integers; value = integer / 10^digits, both as doubles, and
+ *             rounded once to a double
  *
  * The last one is of format version 2. */
 #ifndef TIDE_CODEC_REALCOL_H
