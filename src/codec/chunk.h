@@ -38,13 +38,13 @@ void tide_frame_encoder_destroy(struct tide_frame_encoder *encoder); /* NULL is 
 int tide_frame_encode(struct tide_frame_encoder *encoder, struct tide_template_set *set, const struct tide_vec *vec,
                       size_t first, size_t rows, struct tide_buf *out, struct tide_err *err);
 
-/* Appends the templates that the frames of a column refer to; nothing when there are none. Returns 0 or the code. */
-int tide_frame_encode_templates(struct tide_frame_encoder *encoder, const struct tide_template_set *set,
-                                struct tide_buf *out, struct tide_err *err);
-
 /* The same of rows that are all INT. */
 int tide_frame_encode_ints(struct tide_frame_encoder *encoder, const int64_t *values, size_t rows, struct tide_buf *out,
                            struct tide_err *err);
+
+/* Appends the templates that the frames of a column refer to; nothing when there are none. Returns 0 or the code. */
+int tide_frame_encode_templates(struct tide_frame_encoder *encoder, const struct tide_template_set *set,
+                                struct tide_buf *out, struct tide_err *err);
 
 /* ---- decoding; hostile input welcome: damage is SQLITE_CORRUPT_VTAB ---- */
 

@@ -9,9 +9,9 @@
  *   intcol      m templates, ascending
  *   intcol      m sets of tokens that vary, bit 0 the first token
  *   padding     for each local and varying token that is no half of a UUID
- *                 u8  the size of its tokens in characters, leading zeros included: 1 to 19 at the least (the value's
- *                     own size when that is more); 0: each one's size is below
- *   numbers     for each local of that many rows, for each varying token, intcol of its rows' values
+ *                 u8  the size in characters, 1 to 19 of DIGITS, 1 to 16 of HEX, that leading zeros fill up to; a
+ *                     longer value has none; 0: each one's size is below
+ *   numbers     for each local of that many rows or more, for each varying token, intcol of its rows' values
  *               for each group that occurs, of the other locals' tokens of one kind and size in the template's text,
  *               intcol of their values, row by row and in a row token by token
  *                 groups: DIGITS of 1 to 19, HEX of 1 to 16 characters, UUID_HEAD, UUID_TAIL, in this order

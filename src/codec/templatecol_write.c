@@ -117,7 +117,7 @@ static void assign_rows(struct tide_templatecol_scratch *scratch, const struct t
   scratch->nothers = 0;
   for (size_t i = 0; i < n; i++) {
     struct tide_templatecol_row *row = &scratch->rows[i];
-    const struct tide_template *template = row->template <0 ? NULL : &set->templates[row->template];
+    const struct tide_template *template = row->template < 0 ? NULL : &set->templates[row->template];
     if (template == NULL || template->number < 0) {
       scratch->others[scratch->nothers++] = slices[i];
       continue;

@@ -50,8 +50,7 @@ void tide_textcol_write(struct tide_textcol_scratch *scratch, struct tide_trial 
 
 /* Memory that is used again. All zero is empty. */
 struct tide_textcol_reader {
-  const uint8_t
-      *wanted; /* by slice, 0: it is not asked for, and may come out empty; NULL: all are. The caller sets it */
+  const uint8_t *wanted; /* by slice, 0: not asked for, and may come out empty; NULL: all are. The caller sets it */
   struct tide_templatecol templates;
   int64_t *entries; /* where entries lie, and the end of the last */
   size_t entries_cap;

@@ -48,7 +48,7 @@ static void read_plain(struct tide_body_rd *rd, size_t n, const unsigned char *b
   read_bytes(&rd->sections, n, base, ret_offsets, ret_sizes);
 }
 
-/* Reads n indexes, and turns them into what their entries have. */
+/* Turns n indexes, which were read into ret_offsets, into what their entries have. */
 static void take_entries(struct tide_body_rd *rd, size_t n, size_t nentries, const int64_t *entries,
                          const uint32_t *sizes, int64_t *ret_offsets, uint32_t *ret_sizes) {
   for (size_t i = 0; i < n && !rd->sections.bad; i++) {
