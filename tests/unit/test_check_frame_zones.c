@@ -10,7 +10,8 @@ static sqlite3 *db;
 
 enum { COLUMN_N, COLUMN_X, COLUMNS };
 
-/* One segment of 9000 rows, which are frames of 4096, 4096 and 808: n is 1 to 9000; x is NULL in row 5000, else TEXT. */
+/* One segment of 9000 rows, which are frames of 4096, 4096 and 808: n is 1 to 9000; x is NULL in row 5000, else
+ * TEXT. */
 static void begin(void) {
   scratch_open();
   db = db_open(scratch_path("db"), NULL);

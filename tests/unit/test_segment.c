@@ -68,6 +68,26 @@ START_TEST(equal_rows_give_equal_bytes) {
 }
 END_TEST
 
+/* Frames of texts that have no templates, so that the writer gives up looking for some time. */
+static void add_noise(struct tide_segment_writer *writer) {
+  struct tide_err err = {0};
+  struct tide_batch batch = batch_of(3 * TIDE_SEGMENT_FRAME_ROWS, true);
+  struct tide_vec *vec = &batch.columns[TEXT];
+  unsigned char *letters = malloc(batch.rows * 40);
+  for (size_t i = 0; i < batch.rows * 40; i++)
+    letters[i] = (unsigned char)('g' + next_random() % 19);
+  vec->base = letters;
+  for (size_t row = 0; row < batch.rows; row++) {
+    vec->tag[row] = TIDE_VAL_TEXT;
+    vec->num[row] = (int64_t)row * 40;
+    vec->size[row] = 40;
+  }
+  tide_segment_writer_add(writer, &batch, 0, batch.rows, &err);
+  assert_ok(err);
+  free(letters);
+  tide_batch_clear(&batch);
+}
+
 START_TEST(rows_may_be_added_in_any_pieces) {
   struct tide_err err = {0};
   struct tide_batch batch = batch_of(13000, true);
@@ -76,6 +96,8 @@ START_TEST(rows_may_be_added_in_any_pieces) {
   struct tide_segment_writer *writer = tide_segment_writer_create(&spec, encoder, &err);
   static const size_t pieces[] = {1, 700, 4096, 5000, 13000};
   tide_segment_writer_add(writer, &batch, 100, 6000, &err); /* forgotten */
+  tide_segment_writer_reset(writer);
+  add_noise(writer);
   tide_segment_writer_reset(writer);
   for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
     struct tide_segment_out out = {0};
@@ -344,6 +366,71 @@ START_TEST(long_bounds_are_cut_and_raised) {
 }
 END_TEST
 
+/* A segment of one text in each of the rows of its frames, then the next frame's; column t. */
+static struct tide_segment_out frames_of(const struct tide_val *texts, size_t frames) {
+  struct tide_err err = {0};
+  struct tide_batch batch;
+  tide_batch_init(&batch, COLUMNS, &err);
+  for (size_t row = 0; row < frames * TIDE_SEGMENT_FRAME_ROWS; row++) {
+    const struct tide_val values[COLUMNS] = {[TEXT] = texts[row / TIDE_SEGMENT_FRAME_ROWS]};
+    tide_batch_append(&batch, (int64_t)row, 0, values, &err);
+  }
+  assert_ok(err);
+  struct tide_segment_out out = written(&batch);
+  tide_batch_clear(&batch);
+  return out;
+}
+
+START_TEST(one_frame_without_bounds_leaves_the_segment_without) {
+  char high[40];
+  memset(high, 0xff, sizeof high);
+  const struct tide_val unbounded = tide_val_text(high, sizeof high), plain = tide_val_text("plain", 5);
+  const struct tide_val orders[][3] = {{unbounded, plain, plain}, {plain, unbounded, plain}, {plain, plain, unbounded}};
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    struct tide_err err = {0};
+    struct tide_segment_out out = frames_of(orders[i], 3);
+    struct store store = {.out = &out};
+    struct tide_segment *segment = opened(&store, &err);
+    struct tide_zone zone;
+    assert_ok(err);
+    tide_segment_zone(segment, TEXT, &zone);
+    ck_assert_uint_eq(zone.types, 1 << TIDE_VAL_TEXT);
+    ck_assert(!zone.bounded);
+    for (size_t frame = 0; frame < 3; frame++) {
+      tide_segment_frame_zone(segment, frame, TEXT, &zone, &err);
+      assert_ok(err);
+      ck_assert(zone.bounded == (i != frame));
+    }
+    tide_segment_close(segment);
+    tide_segment_out_clear(&out);
+  }
+}
+END_TEST
+
+/* Texts that are alike in their first bytes, in no order, with shorter ones that the others begin with. */
+START_TEST(zones_of_texts_that_begin_alike) {
+  enum { ROWS = 500 };
+  static char texts[ROWS][40];
+  struct tide_val list[ROWS], low, high;
+  for (size_t round = 0; round < 20; round++) {
+    struct tide_zone zone;
+    random_seed = round;
+    for (size_t i = 0; i < ROWS; i++) {
+      const int size = snprintf(texts[i], sizeof texts[i], "GET /page%.*u", (int)(next_random() % 3),
+                                (unsigned)(next_random() % 5000));
+      list[i] = tide_val_text(texts[i], (size_t)size - next_random() % 2);
+      low = i == 0 || tide_val_compare(&list[i], &low) < 0 ? list[i] : low;
+      high = i == 0 || tide_val_compare(&list[i], &high) > 0 ? list[i] : high;
+    }
+    struct tide_segment *segment = zone_of(list, ROWS, &zone);
+    ck_assert(zone.bounded);
+    ck_assert(same_value(zone.min, low));
+    ck_assert(same_value(zone.max, high));
+    tide_segment_close(segment);
+  }
+}
+END_TEST
+
 /* ---- bytes ---- */
 
 /* Row 7, written at 0, one integer column with 5. */
@@ -508,6 +595,8 @@ int main(void) {
                                 since_reaches_the_ends_of_integers,
                                 zones_hold_types_and_bounds,
                                 long_bounds_are_cut_and_raised,
+                                one_frame_without_bounds_leaves_the_segment_without,
+                                zones_of_texts_that_begin_alike,
                                 a_segment_by_hand,
                                 segments_of_version_1_are_read,
                                 frames_have_zones,

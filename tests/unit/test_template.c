@@ -147,11 +147,12 @@ static bool open_book(const struct tide_body *body, struct tide_template_book *b
   return rc == 0;
 }
 
-/* Reads a frame, and compares it with slices unless they are NULL. False: damage. */
-static bool read_frame(const struct tide_template_book *book, const struct tide_body *body,
-                       const struct tide_slice *slices, size_t n) {
+/* Reads of a frame the rows that are wanted, NULL: all, and compares them with slices unless these are NULL. False:
+ * damage. */
+static bool read_wanted(const struct tide_template_book *book, const struct tide_body *body, const uint8_t *wanted,
+                        const struct tide_slice *slices, size_t n) {
   struct tide_err err = {0};
-  struct tide_textcol_reader reader = {0};
+  struct tide_textcol_reader reader = {.wanted = wanted};
   struct tide_buf bytes = {0};
   unsigned char *bits = malloc(body->bits.len + 1);
   if (body->bits.len > 0)
@@ -167,7 +168,7 @@ static bool read_frame(const struct tide_template_book *book, const struct tide_
   for (size_t i = 0; fine && i < n; i++) {
     for (size_t j = 0; j < sizes[i]; j++)
       sum = (unsigned char)(sum + bytes.data[offsets[i] + (int64_t)j]); /* can be read */
-    if (slices == NULL)
+    if (slices == NULL || (wanted != NULL && !wanted[i]))
       continue;
     ck_assert_uint_eq(sizes[i], slices[i].size);
     ck_assert(sizes[i] == 0 || memcmp(bytes.data + offsets[i], slices[i].bytes, sizes[i]) == 0);
@@ -178,6 +179,11 @@ static bool read_frame(const struct tide_template_book *book, const struct tide_
   free(offsets);
   free(sizes);
   return fine;
+}
+
+static bool read_frame(const struct tide_template_book *book, const struct tide_body *body,
+                       const struct tide_slice *slices, size_t n) {
+  return read_wanted(book, body, NULL, slices, n);
 }
 
 static struct tide_template_book book_of(const struct column *column) {
@@ -696,35 +702,141 @@ START_TEST(impossible_tokens_are_refused) {
 }
 END_TEST
 
+START_TEST(impossible_indexes_are_refused) {
+  static const unsigned char fine[] = {TIDE_TEXTCOL_INDEXED, 1, C, 0, TIDE_TEXTCOL_TEMPLATES, 1, 32, C, 2, C, 0, C, 0};
+  static const unsigned char beyond[] = {
+      TIDE_TEXTCOL_INDEXED,   1, C,  0x80, 0x80, 0x80, 0x80, 0x80, 0x40, /* entry 2^40 of one */
+      TIDE_TEXTCOL_TEMPLATES, 1, 32, C,    2,    C,    0,    C,    0};
+  static const struct tide_slice expected[] = {{(const unsigned char *)"t7 x", 4}, {(const unsigned char *)"t7 x", 4}};
+  static const uint8_t wanted[] = {0, 1};
+  struct tide_template_book book;
+  const struct tide_body templates = body_over(two_templates, sizeof two_templates);
+  struct tide_body rows = body_over(fine, sizeof fine);
+  ck_assert(open_book(&templates, &book));
+  ck_assert(read_wanted(&book, &rows, NULL, expected, 2));
+  ck_assert(read_wanted(&book, &rows, wanted, expected, 2));
+  rows = body_over(beyond, sizeof beyond);
+  ck_assert(!read_wanted(&book, &rows, NULL, NULL, 2));
+  ck_assert(!read_wanted(&book, &rows, wanted, NULL, 2));
+  tide_template_book_clear(&book);
+}
+END_TEST
+
 /* Changes bytes at random, of which a sanitizer would find what the readers do with them. */
-START_TEST(any_bytes_are_survived) {
+static void survive(size_t (*make)(char *text, size_t row), unsigned kind) {
+  enum { ROWS = 300, ROUNDS = 6000 };
   struct column column = column_of_nothing();
   struct tide_err err = {0};
   struct tide_body section = {0};
-  struct tide_slice *slices = texts_of(300, two_of_three);
-  size_t fine = 0;
   random_seed = 7;
-  ck_assert_uint_eq(write_frame(&column, slices, 300), TIDE_TEXTCOL_TEMPLATES);
+  struct tide_slice *slices = texts_of(ROWS, make);
+  uint8_t wanted[ROWS];
+  size_t fine = 0;
+  ck_assert_uint_eq(write_frame(&column, slices, ROWS), kind);
   tide_template_set_put(&column.set, &column.trial, &section, &err);
   assert_ok(err);
   struct tide_buf *runs[] = {&section.sections, &section.bits, &column.body.sections, &column.body.bits};
-  for (size_t round = 0; round < 8000; round++) {
+  for (size_t round = 0; round < ROUNDS; round++) {
     struct tide_buf *run = runs[next_random() % 4];
     if (run->len == 0)
       continue;
     unsigned char *byte = &run->data[next_random() % (round % 2 ? run->len : run->len / 8 + 1)], was = *byte;
     *byte = (unsigned char)(round % 3 ? next_random() : *byte ^ (1u << next_random() % 8));
+    for (size_t i = 0; i < ROWS; i++)
+      wanted[i] = next_random() % 4 == 0;
     struct tide_template_book book;
     if (open_book(&section, &book))
-      fine += read_frame(&book, &column.body, NULL, 300);
+      fine += read_wanted(&book, &column.body, round % 4 < 2 ? wanted : NULL, NULL, ROWS);
     tide_template_book_clear(&book);
     *byte = was;
   }
   ck_assert_uint_gt(fine, 100);
-  ck_assert_uint_lt(fine, 7900);
+  ck_assert_uint_lt(fine, ROUNDS - 100);
   tide_body_clear(&section);
-  free_texts(slices, 300);
+  free_texts(slices, ROWS);
   clear_column(&column);
+}
+
+static size_t long_request(char *text, size_t row) {
+  const unsigned number = (unsigned)(row * 7 % 150);
+  return (size_t)sprintf(text, "request %u from 198.18.%u.%u took %u ms", number * 7919, number * 37 % 256,
+                         number * 101 % 256, number * number % 9973);
+}
+
+START_TEST(any_bytes_are_survived) {
+  survive(two_of_three, TIDE_TEXTCOL_TEMPLATES);
+  survive(long_request, TIDE_TEXTCOL_INDEXED);
+}
+END_TEST
+
+/* ---- bounds ---- */
+
+/* Finds a text of one token twice in a frame of its own set. */
+static void find_twice(struct tide_template_set *set, const char *text) {
+  struct tide_err err = {0};
+  struct tide_token tokens[TIDE_TOKENS_MAX];
+  const unsigned char *bytes = (const unsigned char *)text;
+  const size_t size = strlen(text), count = tide_token_find(bytes, size, tokens);
+  ck_assert_uint_eq(count, 1);
+  const int32_t found = tide_template_set_find(set, bytes, size, tokens, count, &err);
+  ck_assert_int_eq(tide_template_set_find(set, bytes, size, tokens, count, &err), found);
+  assert_ok(err);
+}
+
+/* `count` templates, each of so many letters, in frames of 1000. */
+static struct tide_template_set set_of(size_t count, size_t letters) {
+  struct tide_err err = {0};
+  struct tide_template_set set = {0};
+  char *text = malloc(letters + 3);
+  for (size_t i = 0; i < count; i++) {
+    memset(text, 'g', letters);
+    for (size_t at = 0, rest = i; rest > 0; rest /= 20, at++)
+      text[at] = (char)('g' + rest % 20);
+    strcpy(text + letters, "-7");
+    if (i % 1000 == 0) {
+      tide_template_set_settle(&set, &err);
+      tide_template_set_begin(&set);
+    }
+    find_twice(&set, text);
+  }
+  tide_template_set_settle(&set, &err);
+  assert_ok(err);
+  free(text);
+  return set;
+}
+
+START_TEST(a_section_has_a_bound) {
+  struct tide_err err = {0};
+  static const struct {
+    size_t count, letters, numbered;
+  } cases[] = {{20000, 5, 16384}, {400, 1498, (256 << 10) / 1500}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct tide_template_set set = set_of(cases[i].count, cases[i].letters);
+    struct tide_body body = {0};
+    struct tide_template_book book;
+    ck_assert_uint_eq(set.nnumbered, cases[i].numbered);
+    ck_assert_uint_le(set.text_size, 256 << 10);
+    tide_template_set_put(&set, NULL, &body, &err);
+    assert_ok(err);
+    ck_assert(open_book(&body, &book));
+    ck_assert_uint_eq(book.count, cases[i].numbered);
+    tide_template_book_clear(&book);
+    tide_body_clear(&body);
+    tide_template_set_clear(&set);
+  }
+}
+END_TEST
+
+START_TEST(what_a_set_remembers_has_a_bound) {
+  struct tide_template_set set = set_of(40000, 5);
+  ck_assert_uint_eq(set.ntemplates, 32768);
+  ck_assert_uint_lt(tide_template_set_memory(&set), 6 << 20);
+  tide_template_set_clear(&set);
+  set = set_of(1500, 1498);
+  ck_assert_uint_gt(set.ntemplates, 600);
+  ck_assert_uint_lt(set.ntemplates, 700); /* one MiB of them */
+  ck_assert_uint_lt(tide_template_set_memory(&set), 3 << 20);
+  tide_template_set_clear(&set);
 }
 END_TEST
 
@@ -810,7 +922,10 @@ int main(void) {
                                 impossible_templates_are_refused,
                                 templates_take_little_memory,
                                 impossible_tokens_are_refused,
+                                impossible_indexes_are_refused,
                                 any_bytes_are_survived,
+                                a_section_has_a_bound,
+                                what_a_set_remembers_has_a_bound,
                                 every_failed_allocation_is_no_memory,
                                 NULL};
   return unit_main("template", tests);
