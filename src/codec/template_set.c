@@ -29,7 +29,7 @@ void tide_template_set_clear(struct tide_template_set *set) {
 }
 
 void tide_template_set_reset(struct tide_template_set *set) {
-  set->ntemplates = set->ntokens = set->nnumbered = set->text_size = set->nused = set->before = 0;
+  set->ntemplates = set->ntokens = set->nnumbered = set->text_size = set->nused = set->before = set->row_size = 0;
   set->frame = set->pause = set->failures = 0;
   tide_buf_reset(&set->keys);
   if (set->nslots > 0)

@@ -45,6 +45,7 @@ struct tide_template_set {
   uint32_t frame;
   uint32_t pause;    /* frames to come in which templates are not tried */
   uint32_t failures; /* that there were one behind the other */
+  size_t row_size;   /* for who writes frames: 16ths of a byte, in the last that was smaller than without */
 };
 
 void tide_template_set_clear(struct tide_template_set *set);          /* all zero again */

@@ -11,9 +11,9 @@
 
 enum {
   TEMPLATES_ROWS_MIN = 64,
-  FEW_ENTRIES = 8,  /* a dictionary of one text in so many rows is not worth a look for templates */
-  MANY_ENTRIES = 8, /* texts are taken as they come when fewer than one in so many repeats another */
-  MEASURE_FRAMES = 16 /* one frame of so many is laid out both ways, and each until templates were taken */
+  FEW_ENTRIES = 8,    /* a dictionary of one text in so many rows is not worth a look for templates */
+  MANY_ENTRIES = 8,   /* texts are taken as they come when fewer than one in so many repeats another */
+  MEASURE_FRAMES = 16 /* one frame of so many is laid out both ways at the least */
 };
 
 void tide_textcol_scratch_clear(struct tide_textcol_scratch *scratch) {
@@ -178,16 +178,25 @@ static bool templates_are_smaller(struct tide_textcol_scratch *scratch, struct t
   return !tide_err_is_set(err) && size < measure(trial, other, 0, 0, err);
 }
 
+/* Whether a frame's templates must show that they are smaller: the first ones, one frame of so many, and one whose rows
+ * take half as much again as those of the last that did so. */
+static bool is_to_be_measured(const struct tide_template_set *set, size_t row_size) {
+  return set->before == 0 || set->frame % MEASURE_FRAMES == 1 || row_size > set->row_size + set->row_size / 2;
+}
+
 /* False: the body is as it was. */
 static bool try_templates(struct tide_textcol_scratch *scratch, struct tide_trial *trial, struct tide_template_set *set,
                           size_t nentries, const struct tide_slice *slices, size_t n, struct tide_body *body,
                           struct tide_err *err) {
   const size_t sections = body->sections.len, bits = body->bits.len;
-  if (write_templates(scratch, trial, set, nentries, slices, n, body, err) &&
-      ((set->before > 0 && set->frame % MEASURE_FRAMES != 1) ||
-       templates_are_smaller(scratch, trial, set, slices, n, body, sections, bits, err))) {
-    set->failures = 0;
-    return true;
+  if (write_templates(scratch, trial, set, nentries, slices, n, body, err)) {
+    const size_t row_size = (body->sections.len - sections + body->bits.len - bits) * 16 / n;
+    const bool measured = is_to_be_measured(set, row_size);
+    if (!measured || templates_are_smaller(scratch, trial, set, slices, n, body, sections, bits, err)) {
+      set->row_size = measured ? row_size : set->row_size;
+      set->failures = 0;
+      return true;
+    }
   }
   body->sections.len = sections;
   body->bits.len = bits;
