@@ -118,6 +118,22 @@ static void with_wide_bounds(struct tide_zone *zone) {
   zone->max = tide_val_int(INT64_MAX);
 }
 
+static void without_types(struct tide_zone *zone) {
+  *zone = (struct tide_zone){0};
+}
+
+/* A frame has rows, and these have types: a scan must not leave it out as one that has none. */
+START_TEST(a_zone_of_no_types_is_damage) {
+  begin();
+  edit_zone(COLUMN_N, 1, without_types);
+  ck_assert_str_eq(db_text(db, "SELECT tidemark_check('logs')"),
+                   "logs_segment (partition '', last_since 9000): column n, frame 0: the chunk's header contradicts "
+                   "itself");
+  db_refuses(db, SQLITE_CORRUPT, "the chunk's header contradicts itself", "SELECT count(*) FROM logs WHERE n = 5000");
+  end();
+}
+END_TEST
+
 START_TEST(frame_zones) {
   static const struct {
     size_t column;
@@ -143,6 +159,6 @@ START_TEST(frame_zones) {
 END_TEST
 
 int main(void) {
-  const TTest *tests[] = {frame_zones, NULL};
+  const TTest *tests[] = {frame_zones, a_zone_of_no_types_is_damage, NULL};
   return unit_main("check_frame_zones", tests);
 }
