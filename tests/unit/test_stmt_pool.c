@@ -87,12 +87,14 @@ START_TEST(host_finalizes_all_it_finds) {
 }
 END_TEST
 
-/* SQLite gives the memory of the one that is finalized to the next. */
+/* SQLite gives the memory of the one that is finalized to the next, unless a sanitizer keeps it. */
 static sqlite3_stmt *other_at_the_address_of(sqlite3_stmt *stmt) {
   sqlite3_stmt *other = NULL;
   sqlite3_finalize(stmt);
   ck_assert_int_eq(sqlite3_prepare_v2(db, "SELECT 6, ?1", -1, &other, NULL), SQLITE_OK);
+#ifndef __SANITIZE_ADDRESS__
   ck_assert_ptr_eq(other, stmt);
+#endif
   return other;
 }
 
