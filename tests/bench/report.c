@@ -51,13 +51,6 @@ static double median(const double *values, int count) {
   return (sorted[(count - 1) / 2] + sorted[count / 2]) / 2;
 }
 
-static double median_ratio(double values[SIDES][REPORT_ROUNDS], int count) {
-  double ratios[REPORT_ROUNDS];
-  for (int i = 0; i < count; i++)
-    ratios[i] = values[SIDE_TIDEMARK][i] / values[SIDE_TABLE][i];
-  return median(ratios, count);
-}
-
 static void print_side(const struct report *report, enum side_kind side) {
   const int count = report->counts[side];
   printf("{\"name\":\"%s\",\"side\":\"%s\",", report->name, side_names[side]);
@@ -77,12 +70,5 @@ void report_print(struct report *report) {
   for (int side = 0; side < SIDES; side++)
     if (report->counts[side] > 0)
       print_side(report, (enum side_kind)side);
-  const int count = report->counts[SIDE_TIDEMARK];
-  if (count > 0 && count == report->counts[SIDE_TABLE]) {
-    printf("{\"name\":\"%s\",\"ratio\":%.4g", report->name, median_ratio(report->values, count));
-    if (report->cpu[SIDE_TABLE][0] > 0)
-      printf(",\"cpu_ratio\":%.4g", median_ratio(report->cpu, count));
-    printf("}\n");
-  }
   fflush(stdout);
 }

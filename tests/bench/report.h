@@ -1,8 +1,7 @@
 /* What a measurement gave, for both sides or one, as lines of JSON:
  *   {"name":"scan","side":"table","rows":1000000,"unit":"s","median":0.55,"cpu":0.54,"values":[...]}
- *   {"name":"scan","ratio":1.2,"cpu_ratio":1.19}
- * The ratios are the medians, over the rounds, of Tidemark's value divided by the table's. Time on the processor
- * ("cpu") is what to look at on a machine that others work on, too; it leaves out waiting for the disk. */
+ * Time on the processor ("cpu", a median too) is what to look at on a machine that others work on, too; it leaves out
+ * waiting for the disk. */
 #ifndef TIDE_BENCH_REPORT_H
 #define TIDE_BENCH_REPORT_H
 

@@ -38,7 +38,7 @@ BEGIN, END = "<!-- figures: written by tests/bench/run.py --write -->", "<!-- en
 
 
 class Bench:
-    """A run with one number of rows. figures[name][side] has median, cpu, rows and unit, figures[name] the ratios."""
+    """A run with one number of rows. figures[name][side] has median, cpu, rows and unit."""
 
     def __init__(self, build, folder, options, rows):
         self.build = build
@@ -72,11 +72,8 @@ class Bench:
         return lines
 
     def keep(self, line):
-        figure = self.figures.setdefault(line["name"], {})
-        if "side" in line:
-            figure[line["side"]] = {key: line[key] for key in ("median", "cpu", "rows", "unit") if key in line}
-        else:
-            figure.update({key: line[key] for key in (table.WALL, table.CPU) if key in line})
+        side = {key: line[key] for key in ("median", "cpu", "rows", "unit") if key in line}
+        self.figures.setdefault(line["name"], {})[line["side"]] = side
 
     def duckdb(self, task, *arguments):
         answer = node(self.build, "duckdb.mjs", task, self.folder, *arguments)
@@ -109,12 +106,9 @@ class Bench:
                     own += [line for line in self.own([name], "--keep", rounds=1) if line["name"] == name]
                 else:
                     peer.append(self.duckdb(form, f"duckdb.{form}"))
-        ratios = [mine["median"] / theirs["seconds"] for mine, theirs in zip(own, peer)]
-        by_cpu = [mine["cpu"] / theirs["cpu"] for mine, theirs in zip(own, peer)]
         self.figures[name] = {
             "tidemark": side_of([line["median"] for line in own], [line["cpu"] for line in own], self.rows),
-            "duckdb": side_of([each["seconds"] for each in peer], [each["cpu"] for each in peer], self.rows),
-            table.WALL: statistics.median(ratios), table.CPU: statistics.median(by_cpu)}
+            "duckdb": side_of([each["seconds"] for each in peer], [each["cpu"] for each in peer], self.rows)}
         size = {"median": peer[0]["bytes"] / self.rows, "unit": "bytes a row"}
         self.figures[f"duckdb_{form}_bytes"] = {"duckdb": size}
         wanted = self.duckdb("sums")["sums"]

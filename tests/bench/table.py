@@ -2,7 +2,7 @@
 import dataclasses
 import textwrap
 
-WALL, CPU = "ratio", "cpu_ratio"
+WALL, CPU = "median", "cpu"  # by which of a side's figures
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,12 +52,18 @@ def higher_is_better(line):
     return line.kind == "rows/s"
 
 
+def peer_side(line, figures, rows):
+    if line.kind == "bytes":
+        return figures[rows].get("duckdb_parquet_bytes", {}).get("duckdb")
+    figure = figures[rows].get(line.name, {})
+    return figure.get("duckdb" if line.peer.startswith("DuckDB") else "table") if line.peer else None
+
+
 def ratio_of(line, figures, rows, clock=WALL):
     """What stands against bar and aim, or None when it was not measured. figures[rows][name][side]: see run.py."""
     if line.kind == "growth":
         ends = [figures.get(n, {}).get(line.name, {}).get("tidemark") for n in GROWTH]
-        key = "median" if clock == WALL else "cpu"
-        return ends[1][key] / ends[0][key] if all(ends) else None
+        return ends[1][clock] / ends[0][clock] if all(ends) else None
     figure = figures[rows].get(line.name)
     if figure is None or "tidemark" not in figure:
         return None
@@ -66,11 +72,10 @@ def ratio_of(line, figures, rows, clock=WALL):
         return own["cpu"] * 1e6 if line.kind == "us" else own["cpu"] * 1e9 / rows  # there is no peer to share the wait
     if line.kind == "MiB":
         return own["median"] if clock == WALL else None
-    if line.kind == "bytes":
-        peer = figures[rows].get("duckdb_parquet_bytes", {}).get("duckdb")
-        return own["median"] / peer["median"] if peer and clock == WALL else None
-    ratio = figure.get(clock)
-    return None if ratio is None else 1 / ratio if line.kind == "rows/s" else ratio
+    peer = peer_side(line, figures, rows)
+    if peer is None or clock not in own:
+        return None
+    return peer[clock] / own[clock] if line.kind == "rows/s" else own[clock] / peer[clock]
 
 
 def verdict(line, ratio):
@@ -111,13 +116,6 @@ def amount(line, side):
     if line.kind in ("us", "ns a row"):
         return seconds(side["cpu"])
     return seconds(side["median"])
-
-
-def peer_side(line, figures, rows):
-    if line.kind == "bytes":
-        return figures[rows].get("duckdb_parquet_bytes", {}).get("duckdb")
-    figure = figures[rows].get(line.name, {})
-    return figure.get("duckdb" if line.peer.startswith("DuckDB") else "table") if line.peer else None
 
 
 def cell(value):
