@@ -168,16 +168,11 @@ struct tide_frame_decoder {
   int64_t *numbers;     /* of the rows of one type, before they are spread over all rows */
   uint32_t *sizes;
   size_t cap; /* rows that these have room for */
-  const uint8_t *wanted;
   struct tide_textcol_reader texts;
 };
 
 struct tide_frame_decoder *tide_frame_decoder_create(struct tide_err *err) {
   return tide_alloc_zero(1, sizeof(struct tide_frame_decoder), err);
-}
-
-void tide_frame_decoder_want(struct tide_frame_decoder *decoder, const uint8_t *wanted) {
-  decoder->wanted = wanted;
 }
 
 static void free_scratch(struct tide_frame_decoder *decoder) {
@@ -301,8 +296,8 @@ static void spread(struct tide_vec *vec, size_t rows, uint8_t low, uint8_t high,
 
 /* Reads the sections behind the tags. Those of one type that fills all rows go straight to the column. */
 static void read_values(struct tide_frame_decoder *decoder, const struct tide_template_book *book,
-                        struct tide_body_rd *rd, size_t rows, const size_t *counts, struct tide_vec *vec,
-                        struct tide_err *err) {
+                        struct tide_body_rd *rd, size_t rows, const size_t *counts, const uint8_t *wanted,
+                        struct tide_vec *vec, struct tide_err *err) {
   size_t ints = counts[TIDE_VAL_INT], reals = counts[TIDE_VAL_REAL];
   size_t texts = counts[TIDE_VAL_TEXT] + counts[TIDE_VAL_BLOB];
   bool mixed = ints < rows && reals < rows && texts < rows;
@@ -323,15 +318,15 @@ static void read_values(struct tide_frame_decoder *decoder, const struct tide_te
       spread(vec, rows, TIDE_VAL_REAL, TIDE_VAL_REAL, numbers, NULL);
   }
   if (texts > 0 && !rd->sections.bad) {
-    decoder->texts.wanted = texts == rows ? decoder->wanted : NULL;
-    tide_textcol_read(&decoder->texts, book, rd, texts, &vec->bytes, numbers, sizes, err);
+    const uint8_t *slices = texts == rows ? wanted : NULL;
+    tide_textcol_read(&decoder->texts, book, rd, texts, slices, &vec->bytes, numbers, sizes, err);
     if (mixed && !rd->sections.bad && !tide_err_is_set(err))
       spread(vec, rows, TIDE_VAL_TEXT, TIDE_VAL_BLOB, numbers, sizes);
   }
 }
 
 int tide_frame_decode(struct tide_frame_decoder *decoder, const struct tide_template_book *book, const void *bytes,
-                      size_t size, size_t rows, struct tide_vec *vec, struct tide_err *err) {
+                      size_t size, size_t rows, const uint8_t *wanted, struct tide_vec *vec, struct tide_err *err) {
   assert(rows > 0 && rows <= ROWS_MAX);
   struct tide_body_rd rd;
   if (tide_vec_reserve(vec, rows, err) != 0 || reserve_scratch(decoder, rows, err) != 0 ||
@@ -341,7 +336,7 @@ int tide_frame_decode(struct tide_frame_decoder *decoder, const struct tide_temp
   size_t counts[TIDE_VAL_TYPES];
   tide_tagcol_read(&rd.sections, rows, vec->tag, counts);
   if (!rd.sections.bad)
-    read_values(decoder, book, &rd, rows, counts, vec, err);
+    read_values(decoder, book, &rd, rows, counts, wanted, vec, err);
   vec->base = vec->bytes.data;
   if (!tide_err_is_set(err) && !is_read_up(&rd))
     corrupt("the frame does not hold what its rows need", err);

@@ -53,10 +53,6 @@ struct tide_frame_decoder; /* a decompressor, made when first needed, and scratc
 struct tide_frame_decoder *tide_frame_decoder_create(struct tide_err *err);
 void tide_frame_decoder_destroy(struct tide_frame_decoder *decoder); /* NULL is fine */
 
-/* From now on texts and blobs are asked for of those rows only, by row, whose flag is not 0; those of others may come
- * out empty. NULL, as at first: of all. The flags must stay until this is called again. */
-void tide_frame_decoder_want(struct tide_frame_decoder *decoder, const uint8_t *wanted);
-
 /* Decodes the templates of a column into a book that is all zero. Returns 0 or the code; the book is to be cleared in
  * any case. */
 int tide_frame_decode_templates(struct tide_frame_decoder *decoder, const void *bytes, size_t size,
@@ -64,9 +60,10 @@ int tide_frame_decode_templates(struct tide_frame_decoder *decoder, const void *
 
 /* Decodes a frame of 1 to 2^20 rows into a column, whatever it held before. The sections come to lie in vec->bytes,
  * texts are built behind them, and all texts and blobs are views into it. book: the column's templates, NULL when it
- * has none. Returns 0 or the code; the column is worthless after a failure. */
+ * has none. wanted, by row: 0 where no value is asked for, whose text or blob may then come out empty; NULL: all are
+ * asked for. Returns 0 or the code; the column is worthless after a failure. */
 int tide_frame_decode(struct tide_frame_decoder *decoder, const struct tide_template_book *book, const void *bytes,
-                      size_t size, size_t rows, struct tide_vec *vec, struct tide_err *err);
+                      size_t size, size_t rows, const uint8_t *wanted, struct tide_vec *vec, struct tide_err *err);
 
 /* The same of rows that are all INT (others are damage) into room for `rows` values. */
 int tide_frame_decode_ints(struct tide_frame_decoder *decoder, const void *bytes, size_t size, size_t rows,

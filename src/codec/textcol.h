@@ -50,7 +50,6 @@ void tide_textcol_write(struct tide_textcol_scratch *scratch, struct tide_trial 
 
 /* Memory that is used again. All zero is empty. */
 struct tide_textcol_reader {
-  const uint8_t *wanted; /* by slice, 0: not asked for, and may come out empty; NULL: all are. The caller sets it */
   struct tide_templatecol templates;
   int64_t *entries; /* where entries lie, and the end of the last */
   size_t entries_cap;
@@ -65,9 +64,10 @@ void tide_textcol_reader_clear(struct tide_textcol_reader *reader);
 
 /* Reads a section of n slices, n at least 1: value i has ret_sizes[i] bytes at ret_offsets[i] of bytes->data, in which
  * the sections of rd lie and behind which texts are built, so that it may move. book: the column's templates, NULL when
- * it has none. Damage sets rd->sections.bad; what was read is then worthless. Returns 0 or the code. */
+ * it has none. wanted, by slice: 0 where it is not asked for, and may come out empty; NULL: all are. Damage sets
+ * rd->sections.bad; what was read is then worthless. Returns 0 or the code. */
 int tide_textcol_read(struct tide_textcol_reader *reader, const struct tide_template_book *book,
-                      struct tide_body_rd *rd, size_t n, struct tide_buf *bytes, int64_t *ret_offsets,
-                      uint32_t *ret_sizes, struct tide_err *err);
+                      struct tide_body_rd *rd, size_t n, const uint8_t *wanted, struct tide_buf *bytes,
+                      int64_t *ret_offsets, uint32_t *ret_sizes, struct tide_err *err);
 
 #endif

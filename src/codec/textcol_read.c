@@ -137,8 +137,8 @@ static uint8_t *wanted_entries(const uint8_t *wanted, size_t n, const int64_t *i
 }
 
 static int read_indexed(struct tide_textcol_reader *reader, const struct tide_template_book *book,
-                        struct tide_body_rd *rd, size_t n, struct tide_buf *bytes, int64_t *ret_offsets,
-                        uint32_t *ret_sizes, struct tide_err *err) {
+                        struct tide_body_rd *rd, size_t n, const uint8_t *wanted, struct tide_buf *bytes,
+                        int64_t *ret_offsets, uint32_t *ret_sizes, struct tide_err *err) {
   const size_t nentries = read_count(rd, n);
   if (rd->sections.bad)
     return 0;
@@ -147,18 +147,18 @@ static int read_indexed(struct tide_textcol_reader *reader, const struct tide_te
     rd->sections.bad = true;
   int64_t *entries = tide_realloc(NULL, nentries, sizeof *entries, err);
   uint32_t *sizes = tide_realloc(NULL, nentries, sizeof *sizes, err);
-  uint8_t *wanted = rd->sections.bad ? NULL : wanted_entries(reader->wanted, n, ret_offsets, nentries, err);
-  if (!tide_err_is_set(err) && read_templates(reader, book, rd, nentries, wanted, bytes, entries, sizes, err) == 0)
+  uint8_t *flags = rd->sections.bad ? NULL : wanted_entries(wanted, n, ret_offsets, nentries, err);
+  if (!tide_err_is_set(err) && read_templates(reader, book, rd, nentries, flags, bytes, entries, sizes, err) == 0)
     take_entries(rd, n, nentries, entries, sizes, ret_offsets, ret_sizes);
   tide_free(entries);
   tide_free(sizes);
-  tide_free(wanted);
+  tide_free(flags);
   return err->rc;
 }
 
 int tide_textcol_read(struct tide_textcol_reader *reader, const struct tide_template_book *book,
-                      struct tide_body_rd *rd, size_t n, struct tide_buf *bytes, int64_t *ret_offsets,
-                      uint32_t *ret_sizes, struct tide_err *err) {
+                      struct tide_body_rd *rd, size_t n, const uint8_t *wanted, struct tide_buf *bytes,
+                      int64_t *ret_offsets, uint32_t *ret_sizes, struct tide_err *err) {
   assert(n > 0);
   switch (tide_rd_u8(&rd->sections)) {
   case TIDE_TEXTCOL_PLAIN:
@@ -167,9 +167,9 @@ int tide_textcol_read(struct tide_textcol_reader *reader, const struct tide_temp
   case TIDE_TEXTCOL_DICTIONARY:
     return read_dictionary(reader, rd, n, bytes->data, ret_offsets, ret_sizes, err);
   case TIDE_TEXTCOL_TEMPLATES:
-    return read_templates(reader, book, rd, n, reader->wanted, bytes, ret_offsets, ret_sizes, err);
+    return read_templates(reader, book, rd, n, wanted, bytes, ret_offsets, ret_sizes, err);
   case TIDE_TEXTCOL_INDEXED:
-    return read_indexed(reader, book, rd, n, bytes, ret_offsets, ret_sizes, err);
+    return read_indexed(reader, book, rd, n, wanted, bytes, ret_offsets, ret_sizes, err);
   default:
     rd->sections.bad = true;
     return err->rc;

@@ -239,7 +239,7 @@ static void look_at_frame(struct checking *at, size_t column, size_t frame, stru
 static bool read_values(struct checking *at, size_t column, struct values *values, struct tide_err *err) {
   for (size_t frame = 0; frame < tide_segment_frames(at->segment) && !tide_err_is_set(err); frame++) {
     tide_batch_reset(&at->check->batch);
-    if (tide_segment_read_column(at->segment, frame, column, &at->check->batch, err) == 0)
+    if (tide_segment_read_column(at->segment, frame, column, NULL, &at->check->batch, err) == 0)
       look_at_frame(at, column, frame, values, err);
   }
   tide_vec_clear(&at->check->batch.columns[column]); /* a thousand columns are not kept at once */

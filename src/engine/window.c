@@ -80,9 +80,8 @@ int tide_window_decode(struct tide_window *window, size_t column, struct tide_er
   if (column == window->batch.ncolumns) {
     tide_segment_read_ingested(window->segment, window->frame, &window->batch, err);
   } else {
-    tide_segment_want(window->segment, rows_to_decode(window, err));
-    tide_segment_read_column(window->segment, window->frame, column, &window->batch, err);
-    tide_segment_want(window->segment, NULL);
+    const uint8_t *wanted = rows_to_decode(window, err);
+    tide_segment_read_column(window->segment, window->frame, column, wanted, &window->batch, err);
   }
   if (!tide_err_is_set(err))
     window->columns[column] = TIDE_WINDOW_DECODED;

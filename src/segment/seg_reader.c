@@ -235,8 +235,8 @@ static int fill(struct tide_vec *vec, size_t rows, const struct tide_val *value,
   return 0;
 }
 
-static int read_values(struct tide_segment *segment, size_t frame, size_t column, struct tide_vec *vec,
-                       struct tide_err *err) {
+static int read_values(struct tide_segment *segment, size_t frame, size_t column, const uint8_t *wanted,
+                       struct tide_vec *vec, struct tide_err *err) {
   size_t rows = tide_segment_frame_rows(segment, frame), chunk = TIDE_SEGMENT_COLUMN_FIRST + column;
   const struct tide_format_meta *meta = &segment->meta;
   const struct tide_val null = tide_val_null();
@@ -253,15 +253,15 @@ static int read_values(struct tide_segment *segment, size_t frame, size_t column
   const struct tide_template_book *book = need_book(segment, column, err);
   if (tide_err_is_set(err) || read_frame(segment, chunk, frame, err) != 0)
     return err->rc;
-  return tide_frame_decode(segment->decoder, book, segment->stored.data, segment->stored.len, rows, vec, err);
+  return tide_frame_decode(segment->decoder, book, segment->stored.data, segment->stored.len, rows, wanted, vec, err);
 }
 
-int tide_segment_read_column(struct tide_segment *segment, size_t frame, size_t column, struct tide_batch *batch,
-                             struct tide_err *err) {
+int tide_segment_read_column(struct tide_segment *segment, size_t frame, size_t column, const uint8_t *wanted,
+                             struct tide_batch *batch, struct tide_err *err) {
   assert(frame < tide_segment_frames(segment) && column < segment->spec->ncolumns && column < batch->ncolumns);
   if (tide_err_is_set(err))
     return err->rc;
-  if (read_values(segment, frame, column, &batch->columns[column], err) != 0)
+  if (read_values(segment, frame, column, wanted, &batch->columns[column], err) != 0)
     return name_place(segment, TIDE_SEGMENT_COLUMN_FIRST + column, frame, err);
   return 0;
 }
@@ -278,10 +278,6 @@ int tide_segment_frame_zone(struct tide_segment *segment, size_t frame, size_t c
   if (segment->directories[chunk].zones != NULL)
     *ret_zone = segment->directories[chunk].zones[frame];
   return 0;
-}
-
-void tide_segment_want(struct tide_segment *segment, const uint8_t *wanted) {
-  tide_frame_decoder_want(segment->decoder, wanted);
 }
 
 /* The last frame that begins at since + 1 or below: the rows of the ones before are all at or below since. */

@@ -142,7 +142,7 @@ static inline int read_and_compare(struct tide_segment *segment, size_t frame, c
   tide_segment_read_ingested(segment, frame, batch, err);
   for (size_t column = 0; column < COLUMNS; column++)
     if (column != PART)
-      tide_segment_read_column(segment, frame, column, batch, err);
+      tide_segment_read_column(segment, frame, column, NULL, batch, err);
   if (tide_err_is_set(err))
     return err->rc;
   size_t first = frame * TIDE_SEGMENT_FRAME_ROWS;

@@ -432,7 +432,7 @@ static bool read_texts(size_t n, const unsigned char *bytes, size_t size, struct
   struct tide_textcol_reader reader = {0};
   tide_buf_put(into, bytes, size, &err);
   struct tide_body_rd rd = {tide_rd_over(into->data, into->len), tide_rd_over(NULL, 0)};
-  tide_textcol_read(&reader, NULL, &rd, n, into, ret_offsets, ret_sizes, &err);
+  tide_textcol_read(&reader, NULL, &rd, n, NULL, into, ret_offsets, ret_sizes, &err);
   tide_textcol_reader_clear(&reader);
   assert_ok(err);
   return !rd.sections.bad && tide_rd_left(&rd.sections) == 0;

@@ -117,7 +117,7 @@ START_TEST(frames_of_every_mix_come_back) {
       size_t skip = rows[i] / 3;
       struct tide_vec vec = random_column(skip + rows[i], mask);
       tide_frame_encode(encoder, NULL, &vec, skip, rows[i], &out, &err);
-      tide_frame_decode(decoder, NULL, out.data, out.len, rows[i], &back, &err);
+      tide_frame_decode(decoder, NULL, out.data, out.len, rows[i], NULL, &back, &err);
       assert_ok(err);
       assert_same(&vec, skip, &back, rows[i]);
       tide_vec_clear(&vec);
@@ -166,7 +166,7 @@ START_TEST(a_huge_value_comes_back) {
   tide_frame_encode(encoder, NULL, &vec, 0, 2, &out, &err);
   assert_ok(err);
   ck_assert_uint_lt(out.len, 10000);
-  tide_frame_decode(decoder, NULL, out.data, out.len, 2, &back, &err);
+  tide_frame_decode(decoder, NULL, out.data, out.len, 2, NULL, &back, &err);
   assert_ok(err);
   assert_same(&vec, 0, &back, 2);
   tide_frame_encoder_destroy(encoder);
@@ -182,7 +182,7 @@ static int decode(const void *bytes, size_t size, size_t rows) {
   struct tide_err err = {0};
   struct tide_vec vec = {0};
   struct tide_frame_decoder *decoder = tide_frame_decoder_create(&err);
-  int rc = tide_frame_decode(decoder, NULL, bytes, size, rows, &vec, &err);
+  int rc = tide_frame_decode(decoder, NULL, bytes, size, rows, NULL, &vec, &err);
   tide_frame_decoder_destroy(decoder);
   tide_vec_clear(&vec);
   return rc;
@@ -252,7 +252,7 @@ START_TEST(any_bytes_are_survived) {
     unsigned char *exact = malloc(out.len);
     memcpy(exact, out.data, out.len);
     struct tide_err damage = {0};
-    if (tide_frame_decode(decoder, NULL, exact, out.len, rows, &back, &damage) == 0) {
+    if (tide_frame_decode(decoder, NULL, exact, out.len, rows, NULL, &back, &damage) == 0) {
       assert_same(&back, 0, &back, rows); /* reads every byte */
       fine++;
     } else {
@@ -277,7 +277,7 @@ static void there_and_back(const struct tide_vec *vec, size_t rows, struct tide_
   if (encoder != NULL)
     tide_frame_encode(encoder, NULL, vec, 0, rows, &out, err);
   struct tide_frame_decoder *decoder = tide_err_is_set(err) ? NULL : tide_frame_decoder_create(err);
-  if (decoder != NULL && tide_frame_decode(decoder, NULL, out.data, out.len, rows, &back, err) == 0)
+  if (decoder != NULL && tide_frame_decode(decoder, NULL, out.data, out.len, rows, NULL, &back, err) == 0)
     assert_same(vec, 0, &back, rows);
   tide_frame_decoder_destroy(decoder);
   tide_frame_encoder_destroy(encoder);

@@ -33,9 +33,9 @@ START_TEST(templates_are_read_once) {
   read_all(&out, &batch, 0, &err);
   struct tide_segment *segment = opened(&store, &err);
   tide_batch_init(&back, COLUMNS, &err);
-  tide_segment_read_column(segment, 2, TEXT, &back, &err);
+  tide_segment_read_column(segment, 2, TEXT, NULL, &back, &err);
   ck_assert_uint_eq(store.reads, 3); /* the header, the templates, the frame */
-  tide_segment_read_column(segment, 1, TEXT, &back, &err);
+  tide_segment_read_column(segment, 1, TEXT, NULL, &back, &err);
   ck_assert_uint_eq(store.reads, 4);
   assert_ok(err);
   ck_assert(same_value(tide_vec_get(&back.columns[TEXT], 7), tide_vec_get(&batch.columns[TEXT], 4103)));
@@ -158,13 +158,13 @@ START_TEST(a_read_touches_only_what_it_needs) {
   struct tide_segment *segment = opened(&store, &err);
   ck_assert_uint_eq(store.reads, 0);
   tide_batch_init(&back, COLUMNS, &err);
-  tide_segment_read_column(segment, 4, INTEGER, &back, &err);
+  tide_segment_read_column(segment, 4, INTEGER, NULL, &back, &err);
   ck_assert_uint_eq(store.columns, 1u << (TIDE_SEGMENT_COLUMN_FIRST + INTEGER));
   ck_assert_uint_eq(store.reads, 2); /* the header and the frame */
   ck_assert_uint_lt(store.bytes, out.chunks[TIDE_SEGMENT_COLUMN_FIRST + INTEGER].len / 4);
-  tide_segment_read_column(segment, 3, INTEGER, &back, &err);
+  tide_segment_read_column(segment, 3, INTEGER, NULL, &back, &err);
   ck_assert_uint_eq(store.reads, 3); /* the header is known */
-  tide_segment_read_column(segment, 3, EMPTY, &back, &err);
+  tide_segment_read_column(segment, 3, EMPTY, NULL, &back, &err);
   ck_assert_uint_eq(store.reads, 3);
   assert_ok(err);
   tide_batch_clear(&back);
@@ -197,8 +197,8 @@ START_TEST(columns_added_later_read_their_default) {
       tide_segment_open(&wider, out.meta.data, out.meta.len, (struct tide_chunk_source){read_store, &store}, &err);
   tide_batch_init(&back, COLUMNS + 2, &err);
   columns[COLUMNS].dflt_value = tide_val_text("then", 4);
-  tide_segment_read_column(segment, 0, COLUMNS, &back, &err);
-  tide_segment_read_column(segment, 0, COLUMNS + 1, &back, &err);
+  tide_segment_read_column(segment, 0, COLUMNS, NULL, &back, &err);
+  tide_segment_read_column(segment, 0, COLUMNS + 1, NULL, &back, &err);
   assert_ok(err);
   for (size_t row = 0; row < 100; row++) {
     const struct tide_val value = tide_vec_get(&back.columns[COLUMNS], row);
@@ -506,7 +506,7 @@ START_TEST(segments_of_version_1_are_read) {
   tide_batch_init(&batch, 1, &err);
   tide_segment_read_since(segment, 0, &batch, &err);
   tide_segment_read_ingested(segment, 0, &batch, &err);
-  tide_segment_read_column(segment, 0, 0, &batch, &err);
+  tide_segment_read_column(segment, 0, 0, NULL, &batch, &err);
   tide_segment_frame_zone(segment, 0, 0, &zone, &err); /* the segment's */
   assert_ok(err);
   ck_assert_int_eq(batch.since[0], 7);

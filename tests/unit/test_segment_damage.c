@@ -127,7 +127,7 @@ static void read_hostile(const struct tide_segment_out *out) {
     tide_segment_read_since(segment, frame, &batch, &err);
     tide_segment_read_ingested(segment, frame, &batch, &err);
     for (size_t column = 0; column < COLUMNS; column++)
-      tide_segment_read_column(segment, frame, column, &batch, &err);
+      tide_segment_read_column(segment, frame, column, NULL, &batch, &err);
     ck_assert(err.rc == 0 || err.rc == SQLITE_CORRUPT_VTAB || err.rc == SQLITE_NOMEM);
     tide_err_clear(&err);
   }

@@ -152,7 +152,7 @@ static bool open_book(const struct tide_body *body, struct tide_template_book *b
 static bool read_wanted(const struct tide_template_book *book, const struct tide_body *body, const uint8_t *wanted,
                         const struct tide_slice *slices, size_t n) {
   struct tide_err err = {0};
-  struct tide_textcol_reader reader = {.wanted = wanted};
+  struct tide_textcol_reader reader = {0};
   struct tide_buf bytes = {0};
   unsigned char *bits = malloc(body->bits.len + 1);
   if (body->bits.len > 0)
@@ -161,7 +161,7 @@ static bool read_wanted(const struct tide_template_book *book, const struct tide
   struct tide_body_rd rd = {tide_rd_over(bytes.data, bytes.len), tide_rd_over(bits, body->bits.len)};
   int64_t *offsets = malloc(n * sizeof *offsets);
   uint32_t *sizes = malloc(n * sizeof *sizes);
-  tide_textcol_read(&reader, book, &rd, n, &bytes, offsets, sizes, &err);
+  tide_textcol_read(&reader, book, &rd, n, wanted, &bytes, offsets, sizes, &err);
   assert_ok(err);
   const bool fine = !rd.sections.bad && tide_rd_left(&rd.sections) == 0 && tide_rd_left(&rd.bits) == 0;
   volatile unsigned char sum = 0;
@@ -882,7 +882,7 @@ static void encode_and_decode(const struct tide_vec *vec, size_t rows, struct ti
   if (decoder != NULL) {
     ck_assert_uint_gt(templates.len, 0);
     if (tide_frame_decode_templates(decoder, templates.data, templates.len, &book, err) == 0 &&
-        tide_frame_decode(decoder, &book, frame.data, frame.len, rows, &back, err) == 0)
+        tide_frame_decode(decoder, &book, frame.data, frame.len, rows, NULL, &back, err) == 0)
       for (size_t i = 0; i < rows; i++)
         ck_assert(vec->size[i] == back.size[i] &&
                   memcmp(vec->base + vec->num[i], back.base + back.num[i], vec->size[i]) == 0);

@@ -47,9 +47,8 @@ static size_t read_wanted(struct tide_segment *segment, size_t frame, size_t col
   struct tide_batch batch;
   size_t empty = 0;
   tide_batch_init(&batch, COLUMNS, &err);
-  tide_segment_want(segment, wanted);
   tide_segment_read_since(segment, frame, &batch, &err);
-  tide_segment_read_column(segment, frame, column, &batch, &err);
+  tide_segment_read_column(segment, frame, column, wanted, &batch, &err);
   ck_assert_msg(err.rc == 0, "%s", err.msg);
   for (size_t row = 0; row < batch.rows; row++) {
     const struct tide_val got = tide_vec_get(&batch.columns[column], row);
