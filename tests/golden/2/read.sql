@@ -13,11 +13,13 @@ SELECT hex(substr(meta, 1, 5)), count(*) FROM requests_segment;
 SELECT key, value FROM requests_config WHERE key = 'format';
 
 -- Every row, against those that were put in.
-SELECT count(*) FROM requests r JOIN drawn d ON d.n = r.since WHERE r.message IS d.message AND r.level IS d.level
+CREATE TEMP TABLE wanted AS SELECT * FROM drawn;
+CREATE INDEX temp.wanted_n ON wanted(n);
+SELECT count(*) FROM requests r CROSS JOIN wanted d ON d.n = r.since WHERE r.message IS d.message AND r.level IS d.level
   AND r.job IS d.job AND r.request IS d.request AND r.beside IS d.beside AND typeof(r.mixed) = typeof(d.mixed)
   AND r.mixed IS d.mixed AND r.duration IS d.duration AND r.noise IS d.noise AND r.close IS d.close AND r.same IS d.same
   AND r.status IS d.status AND r.size IS d.size AND r.ts IS d.ts;
-SELECT count(*) FROM packed p JOIN drawn d ON d.n = p.since WHERE p.kind = d.n % 4 AND p.message IS d.message
+SELECT count(*) FROM packed p CROSS JOIN wanted d ON d.n = p.since WHERE p.kind = d.n % 4 AND p.message IS d.message
   AND p.level IS d.level AND p.job IS d.job AND p.request IS d.request AND p.beside IS d.beside
   AND typeof(p.mixed) = typeof(d.mixed) AND p.mixed IS d.mixed AND p.duration IS d.duration AND p.noise IS d.noise
   AND p.close IS d.close AND p.same IS d.same AND p.status IS d.status AND p.size IS d.size AND p.ts IS d.ts
