@@ -15,7 +15,8 @@ static const struct tide_parquet_layout layouts[TIDE_PARQUET_LAYOUT_NEWEST] = {
      .page_bytes = 1 << 21,
      .group_rows = 131072,
      .group_bytes = 20 << 20,
-     .index_weight = 5},
+     .index_weight = 5,
+     .long_matches = true},
 };
 
 const struct tide_parquet_layout *tide_parquet_layout_find(int64_t version) {

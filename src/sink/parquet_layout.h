@@ -1,9 +1,10 @@
-/* Where pages and row groups of a Parquet file end, and what a dictionary is worth: all that decides its bytes before
- * compression, besides its rows. A batch that is shipped again must give the same ones, so that a layout never changes:
+/* Where pages and row groups of a Parquet file end, what a dictionary is worth, and how pages are compressed: all that
+ * decides its bytes, besides its rows, the level and the zstd at hand. A batch that is shipped again must give the same ones, so that a layout never changes:
  * a better one is a new version, and a batch keeps the one it was claimed with. */
 #ifndef TIDE_SINK_PARQUET_LAYOUT_H
 #define TIDE_SINK_PARQUET_LAYOUT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@ struct tide_parquet_layout {
   size_t group_rows;
   size_t group_bytes;  /* that a row group holds in memory, by content; pages before compression */
   size_t index_weight; /* a byte of an index weighs as much as so many of a byte string: packed bits hardly shrink */
+  bool long_matches;   /* byte strings may go to the compressor that looks for long matches alone */
 };
 
 /* The layout of a version that is known; 0: the newest. */

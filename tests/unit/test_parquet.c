@@ -318,6 +318,56 @@ START_TEST(weight_is_the_same_whatever_the_compressor_makes_of_a_page) {
 }
 END_TEST
 
+/* Files of batches under way have these in them. */
+START_TEST(layouts_never_change) {
+  static const struct tide_parquet_layout frozen[] = {
+      {"Tidemark version 1 (build parquet)", 20480, 524288, 131072, 12582912, 1, false},
+      {"Tidemark version 2 (build parquet)", 65536, 2097152, 131072, 20971520, 5, true},
+  };
+  ck_assert_int_eq(TIDE_PARQUET_LAYOUT_NEWEST, sizeof frozen / sizeof *frozen);
+  for (int i = 0; i < TIDE_PARQUET_LAYOUT_NEWEST; i++) {
+    const struct tide_parquet_layout *layout = tide_parquet_layout_find(i + 1);
+    ck_assert_str_eq(layout->created_by, frozen[i].created_by);
+    ck_assert_uint_eq(layout->page_rows, frozen[i].page_rows);
+    ck_assert_uint_eq(layout->page_bytes, frozen[i].page_bytes);
+    ck_assert_uint_eq(layout->group_rows, frozen[i].group_rows);
+    ck_assert_uint_eq(layout->group_bytes, frozen[i].group_bytes);
+    ck_assert_uint_eq(layout->index_weight, frozen[i].index_weight);
+    ck_assert_int_eq(layout->long_matches, frozen[i].long_matches);
+  }
+}
+END_TEST
+
+/* What a batch of layout 1 is shipped as again must be the bytes that may have arrived, which were compressed as ever. */
+START_TEST(long_matches_are_of_the_layouts_that_have_them) {
+  static const struct tide_parquet_node node = {.name = "s", .type = TIDE_PARQUET_BYTE_ARRAY};
+  static const struct tide_parquet_place flat = {0};
+  static const struct {
+    int version;
+    bool takes_long;
+  } cases[] = {{1, false}, {2, true}};
+  struct tide_parquet_press press;
+  tide_parquet_press_init(&press, 3, &err);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct tide_parquet_leaf leaf;
+    tide_parquet_leaf_init(&leaf, &node, tide_parquet_layout_find(cases[i].version), &flat);
+    for (unsigned row = 0; row < 4000; row++) {
+      char text[160];
+      snprintf(text, sizeof text,
+               "request %u of the front took %u ms and was answered by the second of two hosts behind it", row % 7,
+               row % 3);
+      tide_parquet_put_bytes(&leaf, 0, text, strlen(text), &err);
+      leaf.dict_refused = true;
+    }
+    tide_parquet_leaf_end_page(&leaf, &press, &err);
+    assert_ok(err);
+    ck_assert_int_eq(leaf.takes_long, cases[i].takes_long);
+    tide_parquet_leaf_clear(&leaf);
+  }
+  tide_parquet_press_clear(&press);
+}
+END_TEST
+
 /* Two levels of groups around a leaf, and what follows them at the top again. */
 START_TEST(leaves_have_the_levels_of_their_paths) {
   static const struct tide_parquet_node nodes[] = {
@@ -368,6 +418,8 @@ int main(void) {
                                 a_dictionary_that_is_full_says_so,
                                 levels_tell_lists_apart,
                                 weight_is_the_same_whatever_the_compressor_makes_of_a_page,
+                                layouts_never_change,
+                                long_matches_are_of_the_layouts_that_have_them,
                                 leaves_have_the_levels_of_their_paths,
                                 NULL};
   return unit_main("parquet", tests);
