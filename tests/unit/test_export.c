@@ -62,6 +62,33 @@ START_TEST(max_rows_bounds_a_batch) {
 END_TEST
 
 /* A line is {"body":"xxx"} and its end: 12 bytes and the text. */
+/* Another connection deletes row 3 when the tick has chosen its rows and is about to claim them. */
+static int delete_before_the_claim(unsigned type, void *other, void *stmt, void *text) {
+  (void)type;
+  (void)stmt;
+  static bool done;
+  if (!done && strcmp(text, "-- BEGIN IMMEDIATE") == 0) { /* as SQLite writes what a statement runs in a statement */
+    done = true;
+    db_exec(other, "DELETE FROM logs WHERE since = 3");
+  }
+  return 0;
+}
+
+START_TEST(rows_deleted_before_the_claim_are_not_counted) {
+  begin();
+  db_exec(db, "PRAGMA journal_mode = wal");
+  append_many(6, 1);
+  sqlite3 *other = db_open(scratch_path("db"), NULL);
+  sqlite3_trace_v2(db, SQLITE_TRACE_STMT, delete_before_the_claim, other);
+  ck_assert_str_eq(tick("rows"), "5");
+  sqlite3_trace_v2(db, 0, NULL, NULL);
+  ck_assert_str_eq(batches(), "0-6:5");
+  check_archive();
+  db_close(other);
+  end();
+}
+END_TEST
+
 START_TEST(max_bytes_bounds_a_batch_to_the_byte) {
   begin();
   db_exec(db, "UPDATE tidemark_sink SET columns = '[\"body\"]', max_bytes = 120");
@@ -361,6 +388,7 @@ int main(void) {
   const TTest *const tests[] = {only_active_sinks_tick,
                                 state_of_an_open_batch_holds_it_too,
                                 max_rows_bounds_a_batch,
+                                rows_deleted_before_the_claim_are_not_counted,
                                 max_bytes_bounds_a_batch_to_the_byte,
                                 row_above_max_bytes_is_a_batch_of_its_own,
                                 max_bytes_counts_rows_before_compression_and_after_the_filter,
