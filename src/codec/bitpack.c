@@ -27,11 +27,10 @@ static inline uint64_t value_of_nine(const unsigned char *bytes, unsigned shift,
   return (low | high) & mask;
 }
 
-/* The last values, where nine bytes cannot be read. */
-static void get_tail(const unsigned char *in, size_t from, size_t n, unsigned width, uint64_t mask,
+/* Values near the end of the `size` bytes, where nine cannot be read. */
+static void get_tail(const unsigned char *in, size_t size, size_t from, size_t end, unsigned width, uint64_t mask,
                      uint64_t *ret_values) {
-  size_t size = tide_bitpack_size(n, width);
-  for (size_t i = from; i < n; i++) {
+  for (size_t i = from; i < end; i++) {
     unsigned char window[9] = {0};
     size_t at = i * width / 8;
     size_t left = size - at;
@@ -41,24 +40,31 @@ static void get_tail(const unsigned char *in, size_t from, size_t n, unsigned wi
 }
 
 void tide_bitpack_get(const unsigned char *in, size_t n, unsigned width, uint64_t *ret_values) {
+  tide_bitpack_get_part(in, n, width, 0, n, ret_values);
+}
+
+void tide_bitpack_get_part(const unsigned char *in, size_t n, unsigned width, size_t first, size_t end,
+                           uint64_t *ret_values) {
   if (width == 0) {
-    memset(ret_values, 0, n * sizeof *ret_values);
+    memset(ret_values + first, 0, (end - first) * sizeof *ret_values);
     return;
   }
   size_t size = tide_bitpack_size(n, width);
   uint64_t mask = UINT64_MAX >> (64 - width);
   size_t fast = size >= 9 ? (size - 9) * 8 / width + 1 : 0; /* values whose first byte has eight more behind it */
-  if (fast > n)
-    fast = n;
-  size_t bit = 0;
+  if (fast > end)
+    fast = end;
+  if (fast < first)
+    fast = first;
+  size_t bit = first * width;
   if (width <= 57) { /* with a shift of seven bits still within eight bytes */
-    for (size_t i = 0; i < fast; i++, bit += width)
+    for (size_t i = first; i < fast; i++, bit += width)
       ret_values[i] = tide_load_u64(in + bit / 8) >> (bit % 8) & mask;
   } else {
-    for (size_t i = 0; i < fast; i++, bit += width)
+    for (size_t i = first; i < fast; i++, bit += width)
       ret_values[i] = value_of_nine(in + bit / 8, bit % 8, mask);
   }
-  get_tail(in, fast, n, width, mask, ret_values);
+  get_tail(in, size, fast, end, width, mask, ret_values);
 }
 
 void tide_planes_put(const uint64_t *values, size_t n, unsigned planes, size_t stride, unsigned char *out) {
@@ -70,11 +76,16 @@ void tide_planes_put(const uint64_t *values, size_t n, unsigned planes, size_t s
 }
 
 void tide_planes_get(const unsigned char *in, size_t n, unsigned planes, uint64_t *ret_values) {
-  for (size_t i = 0; i < n; i++)
+  tide_planes_get_part(in, n, planes, 0, n, ret_values);
+}
+
+void tide_planes_get_part(const unsigned char *in, size_t n, unsigned planes, size_t first, size_t end,
+                          uint64_t *ret_values) {
+  for (size_t i = first; i < end; i++)
     ret_values[i] = in[i];
   for (unsigned plane = 1; plane < planes; plane++) {
     const unsigned char *at = in + plane * n;
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = first; i < end; i++)
       ret_values[i] |= (uint64_t)at[i] << (8 * plane);
   }
 }

@@ -42,13 +42,19 @@ static inline size_t tide_bitpack_size(size_t n, unsigned width) {
 /* values must fit the width. Writes exactly tide_bitpack_size bytes. */
 void tide_bitpack_put(const uint64_t *values, size_t n, unsigned width, unsigned char *out);
 
-/* Reads exactly tide_bitpack_size bytes, never beyond. */
+/* Reads tide_bitpack_size bytes, never beyond. */
 void tide_bitpack_get(const unsigned char *in, size_t n, unsigned width, uint64_t *ret_values);
+
+/* Of the same n numbers those from first to end - 1, to their places in ret_values. */
+void tide_bitpack_get_part(const unsigned char *in, size_t n, unsigned width, size_t first, size_t end,
+                           uint64_t *ret_values);
 
 /* n of the numbers of a column that has `stride` of them: byte p of value i goes to out[p * stride + i]. */
 void tide_planes_put(const uint64_t *values, size_t n, unsigned planes, size_t stride, unsigned char *out);
 
-/* All n numbers of a column, from n * planes bytes. */
+/* All n numbers of a column, from n * planes bytes; those from first to end - 1, to their places in ret_values. */
 void tide_planes_get(const unsigned char *in, size_t n, unsigned planes, uint64_t *ret_values);
+void tide_planes_get_part(const unsigned char *in, size_t n, unsigned planes, size_t first, size_t end,
+                          uint64_t *ret_values);
 
 #endif

@@ -167,7 +167,8 @@ struct tide_frame_decoder {
   struct tide_buf body; /* for integers, which leave nothing behind in it */
   int64_t *numbers;     /* of the rows of one type, before they are spread over all rows */
   uint32_t *sizes;
-  size_t cap; /* rows that these have room for */
+  uint8_t *wanted; /* of them */
+  size_t cap;      /* rows that these have room for */
   struct tide_textcol_reader texts;
 };
 
@@ -178,8 +179,10 @@ struct tide_frame_decoder *tide_frame_decoder_create(struct tide_err *err) {
 static void free_scratch(struct tide_frame_decoder *decoder) {
   tide_free(decoder->numbers);
   tide_free(decoder->sizes);
+  tide_free(decoder->wanted);
   decoder->numbers = NULL;
   decoder->sizes = NULL;
+  decoder->wanted = NULL;
   decoder->cap = 0;
 }
 
@@ -199,6 +202,7 @@ static int reserve_scratch(struct tide_frame_decoder *decoder, size_t rows, stru
   free_scratch(decoder);
   decoder->numbers = tide_realloc(NULL, rows, sizeof *decoder->numbers, err);
   decoder->sizes = tide_realloc(NULL, rows, sizeof *decoder->sizes, err);
+  decoder->wanted = tide_realloc(NULL, rows, 1, err);
   if (!tide_err_is_set(err))
     decoder->cap = rows;
   return err->rc;
@@ -294,6 +298,30 @@ static void spread(struct tide_vec *vec, size_t rows, uint8_t low, uint8_t high,
   }
 }
 
+/* Which of the texts and blobs among the rows are asked for. */
+static const uint8_t *wanted_texts(struct tide_frame_decoder *decoder, const struct tide_vec *vec, size_t rows,
+                                   const uint8_t *wanted) {
+  size_t next = 0;
+  for (size_t i = 0; wanted != NULL && i < rows; i++) {
+    if (vec->tag[i] == TIDE_VAL_TEXT || vec->tag[i] == TIDE_VAL_BLOB)
+      decoder->wanted[next++] = wanted[i];
+  }
+  return wanted != NULL ? decoder->wanted : NULL;
+}
+
+static void read_texts(struct tide_frame_decoder *decoder, const struct tide_template_book *book,
+                       struct tide_body_rd *rd, size_t rows, size_t texts, const uint8_t *wanted, struct tide_vec *vec,
+                       struct tide_err *err) {
+  if (texts == rows) {
+    tide_textcol_read(&decoder->texts, book, rd, texts, wanted, &vec->bytes, vec->num, vec->size, err);
+    return;
+  }
+  wanted = wanted_texts(decoder, vec, rows, wanted);
+  tide_textcol_read(&decoder->texts, book, rd, texts, wanted, &vec->bytes, decoder->numbers, decoder->sizes, err);
+  if (!rd->sections.bad && !tide_err_is_set(err))
+    spread(vec, rows, TIDE_VAL_TEXT, TIDE_VAL_BLOB, decoder->numbers, decoder->sizes);
+}
+
 /* Reads the sections behind the tags. Those of one type that fills all rows go straight to the column. */
 static void read_values(struct tide_frame_decoder *decoder, const struct tide_template_book *book,
                         struct tide_body_rd *rd, size_t rows, const size_t *counts, const uint8_t *wanted,
@@ -302,13 +330,12 @@ static void read_values(struct tide_frame_decoder *decoder, const struct tide_te
   size_t texts = counts[TIDE_VAL_TEXT] + counts[TIDE_VAL_BLOB];
   bool mixed = ints < rows && reals < rows && texts < rows;
   int64_t *numbers = mixed ? decoder->numbers : vec->num;
-  uint32_t *sizes = mixed ? decoder->sizes : vec->size;
   if (mixed)
     memset(vec->num, 0, rows * sizeof *vec->num);
   if (texts < rows)
     memset(vec->size, 0, rows * sizeof *vec->size);
   if (ints > 0) {
-    tide_intcol_read(rd, ints, numbers);
+    tide_intcol_read_span(rd, ints, tide_wanted_span(mixed ? NULL : wanted, ints), numbers);
     if (mixed && !rd->sections.bad)
       spread(vec, rows, TIDE_VAL_INT, TIDE_VAL_INT, numbers, NULL);
   }
@@ -317,12 +344,8 @@ static void read_values(struct tide_frame_decoder *decoder, const struct tide_te
     if (mixed && !rd->sections.bad)
       spread(vec, rows, TIDE_VAL_REAL, TIDE_VAL_REAL, numbers, NULL);
   }
-  if (texts > 0 && !rd->sections.bad) {
-    const uint8_t *slices = texts == rows ? wanted : NULL;
-    tide_textcol_read(&decoder->texts, book, rd, texts, slices, &vec->bytes, numbers, sizes, err);
-    if (mixed && !rd->sections.bad && !tide_err_is_set(err))
-      spread(vec, rows, TIDE_VAL_TEXT, TIDE_VAL_BLOB, numbers, sizes);
-  }
+  if (texts > 0 && !rd->sections.bad)
+    read_texts(decoder, book, rd, rows, texts, wanted, vec, err);
 }
 
 int tide_frame_decode(struct tide_frame_decoder *decoder, const struct tide_template_book *book, const void *bytes,

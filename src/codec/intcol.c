@@ -225,9 +225,9 @@ void tide_intcol_write(struct tide_trial *trial, const int64_t *values, size_t n
 
 /* ---- reading ---- */
 
-/* The numbers as they are laid out, to be turned into values in place. */
+/* The numbers of a span as they are laid out, to be turned into values in place. */
 static void read_numbers(struct tide_body_rd *rd, size_t n, enum tide_intcol_kind kind, unsigned width,
-                         uint64_t *ret_numbers) {
+                         struct tide_span span, uint64_t *ret_numbers) {
   const bool planes = is_planes(kind);
   if (planes ? width < 1 || width > 8 : width > 64)
     rd->sections.bad = true;
@@ -238,51 +238,57 @@ static void read_numbers(struct tide_body_rd *rd, size_t n, enum tide_intcol_kin
   if (bytes == NULL)
     rd->sections.bad = true;
   else if (planes)
-    tide_planes_get(bytes, n, width, ret_numbers);
+    tide_planes_get_part(bytes, n, width, span.first, span.end, ret_numbers);
   else
-    tide_bitpack_get(bytes, n, width, ret_numbers);
+    tide_bitpack_get_part(bytes, n, width, span.first, span.end, ret_numbers);
 }
 
-static void read_offset(struct tide_body_rd *rd, size_t n, enum tide_intcol_kind kind, int64_t *ret_values) {
+static void read_offset(struct tide_body_rd *rd, size_t n, enum tide_intcol_kind kind, struct tide_span span,
+                        int64_t *ret_values) {
   unsigned width = tide_rd_u8(&rd->sections);
   uint64_t base = (uint64_t)tide_rd_zigzag(&rd->sections);
   uint64_t *numbers = (uint64_t *)ret_values;
-  read_numbers(rd, n, kind, width, numbers);
+  read_numbers(rd, n, kind, width, span, numbers);
   if (!rd->sections.bad)
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = span.first; i < span.end; i++)
       numbers[i] += base;
 }
 
-static void read_delta(struct tide_body_rd *rd, size_t n, enum tide_intcol_kind kind, int64_t *ret_values) {
+/* A value is the sum of all steps before it: only those behind `end` are left out. */
+static void read_delta(struct tide_body_rd *rd, size_t n, enum tide_intcol_kind kind, size_t end, int64_t *ret_values) {
   unsigned width = tide_rd_u8(&rd->sections);
   uint64_t sum = (uint64_t)tide_rd_zigzag(&rd->sections);
   uint64_t base = (uint64_t)tide_rd_zigzag(&rd->sections);
   uint64_t *numbers = (uint64_t *)ret_values;
-  numbers[0] = sum;
-  read_numbers(rd, n - 1, kind, width, numbers + 1);
-  if (rd->sections.bad)
+  read_numbers(rd, n - 1, kind, width, (struct tide_span){0, end > 0 ? end - 1 : 0}, numbers + 1);
+  if (rd->sections.bad || end == 0)
     return;
-  for (size_t i = 1; i < n; i++) {
+  numbers[0] = sum;
+  for (size_t i = 1; i < end; i++) {
     sum += base + numbers[i];
     numbers[i] = sum;
   }
 }
 
-static void read_constant(struct tide_body_rd *rd, size_t n, int64_t *ret_values) {
+static void read_constant(struct tide_body_rd *rd, struct tide_span span, int64_t *ret_values) {
   int64_t value = tide_rd_zigzag(&rd->sections);
-  for (size_t i = 0; i < n && !rd->sections.bad; i++)
+  for (size_t i = span.first; i < span.end && !rd->sections.bad; i++)
     ret_values[i] = value;
 }
 
 void tide_intcol_read(struct tide_body_rd *rd, size_t n, int64_t *ret_values) {
-  assert(n > 0);
+  tide_intcol_read_span(rd, n, (struct tide_span){0, n}, ret_values);
+}
+
+void tide_intcol_read_span(struct tide_body_rd *rd, size_t n, struct tide_span span, int64_t *ret_values) {
+  assert(n > 0 && span.first <= span.end && span.end <= n);
   const uint8_t kind = tide_rd_u8(&rd->sections);
   if (kind > TIDE_INTCOL_DELTA_BESIDE)
     rd->sections.bad = true;
   else if (kind == TIDE_INTCOL_CONSTANT)
-    read_constant(rd, n, ret_values);
+    read_constant(rd, span, ret_values);
   else if (is_delta(kind))
-    read_delta(rd, n, kind, ret_values);
+    read_delta(rd, n, kind, span.end, ret_values);
   else
-    read_offset(rd, n, kind, ret_values);
+    read_offset(rd, n, kind, span, ret_values);
 }

@@ -16,6 +16,7 @@
 
 #include "codec/body.h"
 #include "codec/trial.h"
+#include "codec/wanted.h"
 
 enum tide_intcol_kind {
   TIDE_INTCOL_CONSTANT = 0,
@@ -38,5 +39,9 @@ void tide_intcol_write_as(enum tide_intcol_kind kind, const int64_t *values, siz
 
 /* Reads a section of n values, n at least 1. Damage sets rd->sections.bad; the values are then worthless. */
 void tide_intcol_read(struct tide_body_rd *rd, size_t n, int64_t *ret_values);
+
+/* The same when only the values of a span are asked for, which come to their places in ret_values; what the others'
+ * places hold then is worthless. */
+void tide_intcol_read_span(struct tide_body_rd *rd, size_t n, struct tide_span span, int64_t *ret_values);
 
 #endif

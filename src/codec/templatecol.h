@@ -76,19 +76,19 @@ struct tide_templatecol {
   size_t numbers_cap;
   int64_t *sizes;
   size_t nsizes, sizes_cap;
-  uint32_t *cursors; /* where the next row's number is, by group and then by piece */
-  size_t cursors_cap;
+  uint32_t cursors[TIDE_TEMPLATECOL_GROUPS]; /* where the next number of a group is */
 };
 void tide_templatecol_clear(struct tide_templatecol *column);
 
-/* Reads a section of n rows behind its kind, up to the others. Damage sets rd->sections.bad. Returns 0 or the code. */
+/* Reads a section of n rows behind its kind, up to the others. wanted, by row: 0 where no text is asked for; NULL: all
+ * are. Damage sets rd->sections.bad. Returns 0 or the code. */
 int tide_templatecol_read(struct tide_templatecol *column, const struct tide_template_book *book,
-                          struct tide_body_rd *rd, size_t n, struct tide_err *err);
+                          struct tide_body_rd *rd, size_t n, const uint8_t *wanted, struct tide_err *err);
 
-/* The most bytes that the texts of its rows take, the others' aside. */
+/* The most bytes that the texts of its rows that are asked for take, the others' aside. */
 size_t tide_templatecol_size_max(const struct tide_templatecol *column);
 
-/* wanted, by row: 0 where no text is asked for, which may then come out empty; NULL: all are.
+/* wanted, as the section was read: texts that are not asked for may come out empty.
  * Builds the texts behind `len` in a buffer that has room for them and TIDE_TEMPLATE_SLACK more, and says where they
  * lie in it. Rows that are among the others take the next of those, which lie there already. Damage gives false. */
 bool tide_templatecol_build(struct tide_templatecol *column, size_t n, const uint8_t *wanted, struct tide_buf *bytes,

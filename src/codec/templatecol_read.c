@@ -10,7 +10,7 @@
 struct tide_templatecol_piece {
   const unsigned char *text;
   uint32_t text_size;
-  uint32_t cursor; /* its own, or its group's */
+  uint32_t numbers_at; /* of its local's rows, when these have sections of their own */
   uint8_t kind;
   uint8_t padding; /* 0: the sizes are stored */
   uint8_t group;
@@ -22,6 +22,10 @@ struct tide_templatecol_text {
   const unsigned char *tail; /* behind the last piece */
   uint32_t tail_size;
   uint32_t rows;
+  struct tide_span wanted; /* among its rows */
+  uint32_t taken;          /* rows that were built or passed over */
+  uint32_t nsizes;         /* that are stored of one row */
+  bool has_own_numbers;
   size_t size_max; /* of one row's text */
   int64_t built;   /* where it lies when nothing varies; -1: not built yet */
 };
@@ -32,7 +36,6 @@ void tide_templatecol_clear(struct tide_templatecol *column) {
   tide_free(column->locals_of);
   tide_free(column->numbers);
   tide_free(column->sizes);
-  tide_free(column->cursors);
   *column = (struct tide_templatecol){0};
 }
 
@@ -44,8 +47,17 @@ static int64_t *reserve_numbers(int64_t *numbers, size_t *cap, size_t count, str
 
 /* ---- locals ---- */
 
+static inline void count_row(struct tide_templatecol_text *local, bool wanted) {
+  if (wanted) {
+    if (local->wanted.end == 0)
+      local->wanted.first = local->rows;
+    local->wanted.end = local->rows + 1;
+  }
+  local->rows++;
+}
+
 /* Rows by local; each local has some. */
-static void read_rows(struct tide_templatecol *column, struct tide_body_rd *rd, size_t n) {
+static void read_rows(struct tide_templatecol *column, struct tide_body_rd *rd, size_t n, const uint8_t *wanted) {
   tide_intcol_read(rd, n, column->locals_of);
   column->others = 0;
   for (size_t i = 0; i < n && !rd->sections.bad; i++) {
@@ -55,7 +67,7 @@ static void read_rows(struct tide_templatecol *column, struct tide_body_rd *rd, 
     else if (local == 0)
       column->others++;
     else
-      column->locals[local - 1].rows++;
+      count_row(&column->locals[local - 1], wanted == NULL || wanted[i]);
   }
   for (size_t i = 0; i < column->nlocals && !rd->sections.bad; i++)
     rd->sections.bad = column->locals[i].rows == 0;
@@ -113,7 +125,7 @@ static bool take_apart(struct tide_templatecol *column, const struct tide_templa
 
 /* Reads which templates the locals are and what varies in them. */
 static void read_locals(struct tide_templatecol *column, const struct tide_template_book *book, struct tide_body_rd *rd,
-                        size_t *ret_npieces, struct tide_err *err) {
+                        struct tide_err *err) {
   const size_t count = column->nlocals;
   int64_t *templates = column->numbers, *varies = column->numbers + count; /* there is room for twice the rows */
   tide_intcol_read(rd, count, templates);
@@ -128,9 +140,9 @@ static void read_locals(struct tide_templatecol *column, const struct tide_templ
   if (rd->sections.bad || tide_grow(&pieces, &column->pieces_cap, npieces, sizeof *column->pieces, err) != 0)
     return;
   column->pieces = pieces;
-  *ret_npieces = 0;
+  npieces = 0;
   for (size_t i = 0; i < count && !rd->sections.bad; i++)
-    if (!take_apart(column, book, (size_t)templates[i], (uint64_t)varies[i], ret_npieces, &column->locals[i]))
+    if (!take_apart(column, book, (size_t)templates[i], (uint64_t)varies[i], &npieces, &column->locals[i]))
       rd->sections.bad = true;
 }
 
@@ -140,7 +152,7 @@ static void read_locals(struct tide_templatecol *column, const struct tide_templ
 static void read_paddings(struct tide_templatecol *column, struct tide_rd *rd) {
   column->nsizes = 0;
   for (size_t i = 0; i < column->nlocals; i++) {
-    const struct tide_templatecol_text *local = &column->locals[i];
+    struct tide_templatecol_text *local = &column->locals[i];
     for (size_t j = local->pieces_at; j < local->pieces_at + local->npieces; j++) {
       struct tide_templatecol_piece *piece = &column->pieces[j];
       piece->padding = 1;
@@ -149,27 +161,27 @@ static void read_paddings(struct tide_templatecol *column, struct tide_rd *rd) {
       piece->padding = tide_rd_u8(rd);
       if (piece->padding > ((piece->kind & 3) == TIDE_TOKEN_HEX ? TIDE_TOKEN_HEX_MAX : TIDE_TOKEN_DIGITS_MAX))
         rd->bad = true;
-      column->nsizes += piece->padding == 0 ? local->rows : 0;
+      local->nsizes += piece->padding == 0;
     }
+    column->nsizes += (size_t)local->nsizes * local->rows;
   }
 }
 
-/* Gives each piece its cursor: own sections first, then group by group. Gives how many numbers there are. */
+/* Says where numbers lie: own sections first, then group by group. Gives how many there are. */
 static size_t lay_out_numbers(struct tide_templatecol *column, uint64_t own_rows,
                               size_t ret_sizes[TIDE_TEMPLATECOL_GROUPS]) {
   size_t count = 0;
   memset(ret_sizes, 0, TIDE_TEMPLATECOL_GROUPS * sizeof *ret_sizes);
   for (size_t i = 0; i < column->nlocals; i++) {
-    const struct tide_templatecol_text *local = &column->locals[i];
+    struct tide_templatecol_text *local = &column->locals[i];
+    local->has_own_numbers = local->rows >= own_rows;
     for (size_t j = local->pieces_at; j < local->pieces_at + local->npieces; j++) {
       struct tide_templatecol_piece *piece = &column->pieces[j];
-      if (local->rows < own_rows) {
-        piece->cursor = piece->group;
+      if (!local->has_own_numbers) {
         ret_sizes[piece->group] += local->rows;
         continue;
       }
-      piece->cursor = (uint32_t)(TIDE_TEMPLATECOL_GROUPS + j);
-      column->cursors[piece->cursor] = (uint32_t)count;
+      piece->numbers_at = (uint32_t)count;
       count += local->rows;
     }
   }
@@ -180,13 +192,13 @@ static size_t lay_out_numbers(struct tide_templatecol *column, uint64_t own_rows
   return count;
 }
 
-static void read_numbers(struct tide_templatecol *column, struct tide_body_rd *rd, uint64_t own_rows,
+static void read_numbers(struct tide_templatecol *column, struct tide_body_rd *rd,
                          const size_t sizes[TIDE_TEMPLATECOL_GROUPS]) {
   size_t at = 0;
   for (size_t i = 0; i < column->nlocals; i++) {
     const struct tide_templatecol_text *local = &column->locals[i];
-    for (size_t j = 0; j < local->npieces && local->rows >= own_rows && !rd->sections.bad; j++) {
-      tide_intcol_read(rd, local->rows, column->numbers + at);
+    for (size_t j = 0; j < local->npieces && local->has_own_numbers && !rd->sections.bad; j++) {
+      tide_intcol_read_span(rd, local->rows, local->wanted, column->numbers + at);
       at += local->rows;
     }
   }
@@ -195,12 +207,8 @@ static void read_numbers(struct tide_templatecol *column, struct tide_body_rd *r
       tide_intcol_read(rd, sizes[group], column->numbers + column->cursors[group]);
 }
 
-static void read_values(struct tide_templatecol *column, struct tide_body_rd *rd, uint64_t own_rows, size_t npieces,
+static void read_values(struct tide_templatecol *column, struct tide_body_rd *rd, uint64_t own_rows,
                         struct tide_err *err) {
-  void *cursors = column->cursors;
-  if (tide_grow(&cursors, &column->cursors_cap, TIDE_TEMPLATECOL_GROUPS + npieces, sizeof *column->cursors, err) != 0)
-    return;
-  column->cursors = cursors;
   size_t sizes[TIDE_TEMPLATECOL_GROUPS];
   read_paddings(column, &rd->sections);
   const size_t count = lay_out_numbers(column, own_rows, sizes);
@@ -209,7 +217,7 @@ static void read_values(struct tide_templatecol *column, struct tide_body_rd *rd
     column->sizes = reserve_numbers(column->sizes, &column->sizes_cap, column->nsizes, err);
   if (tide_err_is_set(err))
     return;
-  read_numbers(column, rd, own_rows, sizes);
+  read_numbers(column, rd, sizes);
   if (column->nsizes > 0 && !rd->sections.bad)
     tide_intcol_read(rd, column->nsizes, column->sizes);
   column->nsizes = 0; /* from here on, how many were taken */
@@ -227,8 +235,7 @@ static int reserve_locals(struct tide_templatecol *column, size_t n, struct tide
 }
 
 int tide_templatecol_read(struct tide_templatecol *column, const struct tide_template_book *book,
-                          struct tide_body_rd *rd, size_t n, struct tide_err *err) {
-  size_t npieces = 0;
+                          struct tide_body_rd *rd, size_t n, const uint8_t *wanted, struct tide_err *err) {
   if (n > TIDE_TEMPLATECOL_ROWS_MAX)
     rd->sections.bad = true;
   column->nlocals = (size_t)tide_rd_varint_max(&rd->sections, n);
@@ -238,11 +245,11 @@ int tide_templatecol_read(struct tide_templatecol *column, const struct tide_tem
   if (rd->sections.bad || reserve_locals(column, n, err) != 0)
     return err->rc;
   memset(column->locals, 0, column->nlocals * sizeof *column->locals);
-  read_rows(column, rd, n);
+  read_rows(column, rd, n, wanted);
   if (!rd->sections.bad)
-    read_locals(column, book, rd, &npieces, err);
+    read_locals(column, book, rd, err);
   if (!rd->sections.bad && !tide_err_is_set(err))
-    read_values(column, rd, own_rows, npieces, err);
+    read_values(column, rd, own_rows, err);
   return err->rc;
 }
 
@@ -252,7 +259,7 @@ size_t tide_templatecol_size_max(const struct tide_templatecol *column) {
   size_t size = 0;
   for (size_t i = 0; i < column->nlocals; i++) {
     const struct tide_templatecol_text *local = &column->locals[i];
-    size += local->npieces > 0 ? local->rows * local->size_max : local->size_max;
+    size += local->npieces > 0 ? (local->wanted.end - local->wanted.first) * local->size_max : local->size_max;
   }
   return size;
 }
@@ -264,10 +271,11 @@ static inline unsigned char *copy(unsigned char *out, const unsigned char *text,
   return out + size;
 }
 
-/* Appends the token of the piece's next row. NULL when its size cannot be. */
-static inline unsigned char *put_token(struct tide_templatecol *column, struct tide_templatecol_piece *piece,
-                                       unsigned char *out) {
-  const uint64_t value = (uint64_t)column->numbers[column->cursors[piece->cursor]++];
+/* Appends a token of its local's next row. NULL when its size cannot be. */
+static inline unsigned char *put_token(struct tide_templatecol *column, const struct tide_templatecol_text *local,
+                                       const struct tide_templatecol_piece *piece, unsigned char *out) {
+  const size_t at = local->has_own_numbers ? piece->numbers_at + local->taken : column->cursors[piece->group]++;
+  const uint64_t value = (uint64_t)column->numbers[at];
   const unsigned natural = tide_token_natural_size(piece->kind, value);
   unsigned size = natural > piece->padding ? natural : piece->padding;
   if (piece->padding == 0) {
@@ -280,21 +288,23 @@ static inline unsigned char *put_token(struct tide_templatecol *column, struct t
   return out + size;
 }
 
-static unsigned char *build(struct tide_templatecol *column, const struct tide_templatecol_text *local,
-                            unsigned char *out) {
-  struct tide_templatecol_piece *piece = &column->pieces[local->pieces_at];
+static unsigned char *build(struct tide_templatecol *column, struct tide_templatecol_text *local, unsigned char *out) {
+  const struct tide_templatecol_piece *piece = &column->pieces[local->pieces_at];
   for (uint32_t i = 0; i < local->npieces && out != NULL; i++, piece++)
-    out = put_token(column, piece, copy(out, piece->text, piece->text_size));
+    out = put_token(column, local, piece, copy(out, piece->text, piece->text_size));
+  local->taken++;
   return out != NULL ? copy(out, local->tail, local->tail_size) : NULL;
 }
 
 /* Leaves the numbers of a row unread. */
-static void pass_over(struct tide_templatecol *column, const struct tide_templatecol_text *local) {
+static inline void pass_over(struct tide_templatecol *column, struct tide_templatecol_text *local) {
   const struct tide_templatecol_piece *piece = &column->pieces[local->pieces_at];
-  for (uint32_t i = 0; i < local->npieces; i++, piece++) {
-    column->cursors[piece->cursor]++;
-    column->nsizes += piece->padding == 0;
-  }
+  local->taken++;
+  if (local->has_own_numbers && local->nsizes == 0)
+    return;
+  column->nsizes += local->nsizes;
+  for (uint32_t i = 0; i < local->npieces && !local->has_own_numbers; i++, piece++)
+    column->cursors[piece->group]++;
 }
 
 bool tide_templatecol_build(struct tide_templatecol *column, size_t n, const uint8_t *wanted, struct tide_buf *bytes,
@@ -302,33 +312,29 @@ bool tide_templatecol_build(struct tide_templatecol *column, size_t n, const uin
                             uint32_t *ret_sizes) {
   assert(bytes->cap - bytes->len >= tide_templatecol_size_max(column) + TIDE_TEMPLATE_SLACK);
   unsigned char *const start = bytes->data, *at = start + bytes->len;
+  const size_t end = tide_wanted_span(wanted, n).end;
   size_t other = 0;
-  for (size_t i = 0; i < n; i++) {
+  if (wanted != NULL)
+    memset(ret_sizes, 0, n * sizeof *ret_sizes);
+  for (size_t i = 0; i < end; i++) {
     if (column->locals_of[i] == 0) {
       ret_offsets[i] = others_offsets[other];
       ret_sizes[i] = others_sizes[other++];
       continue;
     }
     struct tide_templatecol_text *local = &column->locals[column->locals_of[i] - 1];
-    if (local->built >= 0) {
-      ret_offsets[i] = local->built;
-      ret_sizes[i] = local->tail_size;
-      continue;
-    }
     if (wanted != NULL && !wanted[i]) {
       pass_over(column, local);
-      ret_offsets[i] = at - start;
-      ret_sizes[i] = 0;
       continue;
     }
-    unsigned char *const end = build(column, local, at);
-    if (end == NULL)
+    ret_offsets[i] = local->built >= 0 ? local->built : at - start;
+    if (local->built < 0)
+      at = build(column, local, at);
+    if (at == NULL)
       return false;
-    ret_offsets[i] = at - start;
-    ret_sizes[i] = (uint32_t)(end - at);
+    ret_sizes[i] = local->built >= 0 ? local->tail_size : (uint32_t)(at - start - ret_offsets[i]);
     if (local->npieces == 0)
       local->built = ret_offsets[i];
-    at = end;
   }
   bytes->len = (size_t)(at - start);
   return true;

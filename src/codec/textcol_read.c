@@ -1,6 +1,7 @@
 #include "codec/textcol.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "codec/intcol.h"
@@ -48,10 +49,12 @@ static void read_plain(struct tide_body_rd *rd, size_t n, const unsigned char *b
   read_bytes(&rd->sections, n, base, ret_offsets, ret_sizes);
 }
 
-/* Turns n indexes, which were read into ret_offsets, into what their entries have. */
-static void take_entries(struct tide_body_rd *rd, size_t n, size_t nentries, const int64_t *entries,
-                         const uint32_t *sizes, int64_t *ret_offsets, uint32_t *ret_sizes) {
-  for (size_t i = 0; i < n && !rd->sections.bad; i++) {
+/* Turns the indexes of a span, which were read into ret_offsets, into what their entries have; all others are empty. */
+static void take_entries(struct tide_body_rd *rd, size_t n, struct tide_span span, size_t nentries,
+                         const int64_t *entries, const uint32_t *sizes, int64_t *ret_offsets, uint32_t *ret_sizes) {
+  memset(ret_sizes, 0, span.first * sizeof *ret_sizes);
+  memset(ret_sizes + span.end, 0, (n - span.end) * sizeof *ret_sizes);
+  for (size_t i = span.first; i < span.end && !rd->sections.bad; i++) {
     uint64_t entry = (uint64_t)ret_offsets[i];
     if (entry >= nentries) {
       rd->sections.bad = true;
@@ -69,8 +72,9 @@ static size_t read_count(struct tide_body_rd *rd, size_t n) {
   return count;
 }
 
-static int read_dictionary(struct tide_textcol_reader *reader, struct tide_body_rd *rd, size_t n,
+static int read_dictionary(struct tide_textcol_reader *reader, struct tide_body_rd *rd, size_t n, const uint8_t *wanted,
                            const unsigned char *base, int64_t *ret_offsets, uint32_t *ret_sizes, struct tide_err *err) {
+  const struct tide_span span = tide_wanted_span(wanted, n);
   const size_t nentries = read_count(rd, n);
   if (rd->sections.bad ||
       reserve(&reader->entries, &reader->entries_cap, &reader->sizes, &reader->sizes_cap, nentries, err) != 0)
@@ -78,8 +82,8 @@ static int read_dictionary(struct tide_textcol_reader *reader, struct tide_body_
   read_plain(rd, nentries, base, reader->entries, reader->sizes);
   if (rd->sections.bad)
     return 0;
-  tide_intcol_read(rd, n, ret_offsets);
-  take_entries(rd, n, nentries, reader->entries, reader->sizes, ret_offsets, ret_sizes);
+  tide_intcol_read_span(rd, n, span, ret_offsets);
+  take_entries(rd, n, span, nentries, reader->entries, reader->sizes, ret_offsets, ret_sizes);
   return 0;
 }
 
@@ -92,7 +96,7 @@ static int read_others(struct tide_textcol_reader *reader, struct tide_body_rd *
     return err->rc;
   const uint8_t kind = tide_rd_u8(&rd->sections);
   if (kind == TIDE_TEXTCOL_DICTIONARY)
-    return read_dictionary(reader, rd, count, base, reader->others, reader->others_sizes, err);
+    return read_dictionary(reader, rd, count, NULL, base, reader->others, reader->others_sizes, err);
   if (kind == TIDE_TEXTCOL_PLAIN)
     read_plain(rd, count, base, reader->others, reader->others_sizes);
   else
@@ -117,7 +121,7 @@ static int read_templates(struct tide_textcol_reader *reader, const struct tide_
   struct tide_templatecol *column = &reader->templates;
   if (book == NULL)
     rd->sections.bad = true;
-  if (rd->sections.bad || tide_templatecol_read(column, book, rd, n, err) != 0 || rd->sections.bad ||
+  if (rd->sections.bad || tide_templatecol_read(column, book, rd, n, wanted, err) != 0 || rd->sections.bad ||
       read_others(reader, rd, bytes->data, err) != 0 || rd->sections.bad || reserve_texts(column, rd, bytes, err) != 0)
     return err->rc;
   if (!tide_templatecol_build(column, n, wanted, bytes, reader->others, reader->others_sizes, ret_offsets, ret_sizes))
@@ -149,7 +153,7 @@ static int read_indexed(struct tide_textcol_reader *reader, const struct tide_te
   uint32_t *sizes = tide_realloc(NULL, nentries, sizeof *sizes, err);
   uint8_t *flags = rd->sections.bad ? NULL : wanted_entries(wanted, n, ret_offsets, nentries, err);
   if (!tide_err_is_set(err) && read_templates(reader, book, rd, nentries, flags, bytes, entries, sizes, err) == 0)
-    take_entries(rd, n, nentries, entries, sizes, ret_offsets, ret_sizes);
+    take_entries(rd, n, (struct tide_span){0, n}, nentries, entries, sizes, ret_offsets, ret_sizes);
   tide_free(entries);
   tide_free(sizes);
   tide_free(flags);
@@ -165,7 +169,7 @@ int tide_textcol_read(struct tide_textcol_reader *reader, const struct tide_temp
     read_plain(rd, n, bytes->data, ret_offsets, ret_sizes);
     return err->rc;
   case TIDE_TEXTCOL_DICTIONARY:
-    return read_dictionary(reader, rd, n, bytes->data, ret_offsets, ret_sizes, err);
+    return read_dictionary(reader, rd, n, wanted, bytes->data, ret_offsets, ret_sizes, err);
   case TIDE_TEXTCOL_TEMPLATES:
     return read_templates(reader, book, rd, n, wanted, bytes, ret_offsets, ret_sizes, err);
   case TIDE_TEXTCOL_INDEXED:

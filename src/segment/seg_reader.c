@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/sqlite.h"
 #include "codec/chunk.h"
+#include "codec/wanted.h"
 #include "segment/format.h"
 
 /* Above so many bytes the end of a frame is asked for first, so that memory is not taken for what a damaged meta only
@@ -218,6 +219,16 @@ int tide_segment_read_ingested(struct tide_segment *segment, size_t frame, struc
   return 0;
 }
 
+static int fill_null(struct tide_vec *vec, size_t rows, const uint8_t *wanted, struct tide_err *err) {
+  if (tide_vec_reserve(vec, rows, err) != 0)
+    return err->rc;
+  const struct tide_span span = tide_wanted_span(wanted, rows);
+  memset(vec->tag, TIDE_VAL_NULL, rows);
+  memset(vec->num + span.first, 0, (span.end - span.first) * sizeof *vec->num);
+  memset(vec->size + span.first, 0, (span.end - span.first) * sizeof *vec->size);
+  return 0;
+}
+
 /* All rows of one value, whose bytes stay where they are. */
 static int fill(struct tide_vec *vec, size_t rows, const struct tide_val *value, struct tide_err *err) {
   if (tide_vec_reserve(vec, rows, err) != 0)
@@ -239,11 +250,10 @@ static int read_values(struct tide_segment *segment, size_t frame, size_t column
                        struct tide_vec *vec, struct tide_err *err) {
   size_t rows = tide_segment_frame_rows(segment, frame), chunk = TIDE_SEGMENT_COLUMN_FIRST + column;
   const struct tide_format_meta *meta = &segment->meta;
-  const struct tide_val null = tide_val_null();
   if (column >= meta->ncolumns)
     return fill(vec, rows, &segment->spec->columns[column].dflt_value, err);
   if (meta->zones[column].types == 1u << TIDE_VAL_NULL)
-    return fill(vec, rows, &null, err);
+    return fill_null(vec, rows, wanted, err);
   if (meta->entries[chunk].chunk_size == 0) {
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "the segment does not store the column");
     return err->rc;

@@ -107,6 +107,18 @@ static bool read_ints(const struct tide_body *body, size_t n, int64_t *ret_value
   return !rd.sections.bad && tide_rd_left(&rd.sections) == 0 && tide_rd_left(&rd.bits) == 0;
 }
 
+/* Of a section some are asked for: any span of them, or none, and what is behind is read on from the same place. */
+static void check_span(const struct tide_body *body, const int64_t *values, size_t n, struct tide_span span) {
+  struct tide_body_rd rd = {tide_rd_over(body->sections.data, body->sections.len),
+                            tide_rd_over(body->bits.data, body->bits.len)};
+  int64_t *back = malloc(n * sizeof *back); /* exact, for the sanitizer */
+  tide_intcol_read_span(&rd, n, span, back);
+  ck_assert(!rd.sections.bad && tide_rd_left(&rd.sections) == 0 && tide_rd_left(&rd.bits) == 0);
+  ck_assert(span.end == 0 ||
+            memcmp(back + span.first, values + span.first, (span.end - span.first) * sizeof *back) == 0);
+  free(back);
+}
+
 static void check_ints(struct tide_trial *trial, const int64_t *values, size_t n) {
   struct tide_err err = {0};
   int64_t *back = malloc(n * sizeof *back);
@@ -119,6 +131,10 @@ static void check_ints(struct tide_trial *trial, const int64_t *values, size_t n
     assert_ok(err);
     ck_assert(read_ints(&out, n, back));
     ck_assert_mem_eq(back, values, n * sizeof *back);
+    const size_t end = 1 + next_random() % n;
+    check_span(&out, values, n, (struct tide_span){next_random() % end, end});
+    check_span(&out, values, n, (struct tide_span){n - 1, n});
+    check_span(&out, values, n, (struct tide_span){0, 0});
     tide_body_clear(&out);
   }
   free(back);

@@ -1,4 +1,4 @@
-/* Texts of a frame of which only some rows are asked for: those come out whole, and work for the others is saved. */
+/* A frame of which only some rows are asked for: those come out whole, and work for the others is saved. */
 #include <stdio.h>
 
 #include "base/sqlite.h"
@@ -34,6 +34,10 @@ static struct tide_batch rows_of_templates(void) {
     struct tide_val values[COLUMNS] = {[PART] = tide_val_text("web", 3), [TEXT] = text_of(text, sizeof text, row)};
     if (row % 9 != 0)
       values[ANY] = text_of(other, sizeof other, row + 1);
+    values[INTEGER] = tide_val_int((int64_t)(next_random() % 100000) - 50000);
+    values[BLOB] = tide_val_blob(&"abcde"[next_random() % 4], 2);
+    if (row >= TIDE_SEGMENT_FRAME_ROWS)
+      values[EMPTY] = tide_val_int((int64_t)row);
     tide_batch_append(&batch, (int64_t)row + 1, 0, values, &err);
   }
   ck_assert_int_eq(err.rc, 0);
@@ -55,10 +59,19 @@ static size_t read_wanted(struct tide_segment *segment, size_t frame, size_t col
     if (wanted == NULL || wanted[row])
       ck_assert(same_value(got, tide_vec_get(&whole->columns[column], frame * TIDE_SEGMENT_FRAME_ROWS + row)));
     else
-      empty += got.type == TIDE_VAL_TEXT && got.n == 0;
+      empty += got.type >= TIDE_VAL_TEXT && got.n == 0;
   }
   tide_batch_clear(&batch);
   return empty;
+}
+
+enum { ONE_IN, RUN, NONE };
+
+/* Flags of a frame: one row in so many, a run of so many somewhere, or none. */
+static void choose_rows(int how, size_t number, uint8_t wanted[TIDE_SEGMENT_FRAME_ROWS]) {
+  const size_t start = next_random() % 800; /* the second frame has 904 rows */
+  for (size_t row = 0; row < TIDE_SEGMENT_FRAME_ROWS; row++)
+    wanted[row] = how == ONE_IN ? next_random() % number == 0 : how == RUN && row >= start && row < start + number;
 }
 
 START_TEST(rows_that_are_asked_for_are_whole) {
@@ -68,16 +81,21 @@ START_TEST(rows_that_are_asked_for_are_whole) {
   struct store store = {.out = &out};
   struct tide_segment *segment = opened(&store, &err);
   uint8_t wanted[TIDE_SEGMENT_FRAME_ROWS];
+  static const size_t columns_read[] = {TEXT, ANY, BLOB, INTEGER, EMPTY};
+  static const bool has_texts[] = {true, true, true, false, false};
+  const size_t ncolumns = sizeof columns_read / sizeof *columns_read;
   for (size_t frame = 0; frame < 2; frame++) {
-    for (size_t one_in = 1; one_in <= 1000; one_in *= 10) {
-      for (size_t row = 0; row < TIDE_SEGMENT_FRAME_ROWS; row++)
-        wanted[row] = next_random() % one_in == 0;
-      const size_t empty = read_wanted(segment, frame, TEXT, wanted, &whole);
-      ck_assert_int_eq(empty > 0, one_in > 1); /* work was saved */
-      read_wanted(segment, frame, ANY, wanted, &whole);
-    }
-    read_wanted(segment, frame, TEXT, NULL, &whole);
-    read_wanted(segment, frame, ANY, NULL, &whole);
+    for (size_t number = 1; number <= 1000; number *= 10)
+      for (int how = ONE_IN; how <= NONE; how++) {
+        choose_rows(how, number, wanted);
+        for (size_t i = 0; i < ncolumns; i++) {
+          const size_t empty = read_wanted(segment, frame, columns_read[i], wanted, &whole);
+          const bool saves = has_texts[i] && (how != ONE_IN || (number > 1 && columns_read[i] != BLOB));
+          ck_assert(!saves || empty > 0);
+        }
+      }
+    for (size_t i = 0; i < ncolumns; i++)
+      read_wanted(segment, frame, columns_read[i], NULL, &whole);
   }
   tide_segment_close(segment);
   tide_segment_out_clear(&out);
