@@ -66,7 +66,8 @@ static void open_segment(struct checking *at, struct tide_err *err) {
   const struct tide_segment_row *row = at->row;
   struct tide_check *check = at->check;
   at->reader = (struct tide_chunk_reader){.db = check->db, .names = check->names, .first_chunk = row->chunk};
-  at->segment = tide_segment_open(check->spec, row->meta, row->meta_size, tide_chunk_reader_source(&at->reader), err);
+  at->segment =
+      tide_segment_open(check->spec, row->meta, row->meta_size, tide_chunk_reader_source(&at->reader), NULL, err);
   if (at->segment != NULL &&
       (tide_segment_first_since(at->segment) != row->first_since ||
        tide_segment_last_since(at->segment) != row->last_since || (int64_t)tide_segment_rows(at->segment) != row->rows))

@@ -156,7 +156,7 @@ static bool column_is_past(const struct aging *aging, int64_t value) {
 static struct tide_zone zone_of(const struct aging *aging, const struct tide_segment_row *row, struct tide_err *err) {
   struct tide_zone zone = {.types = 0xff};
   const struct tide_chunk_source none = {0};
-  struct tide_segment *segment = tide_segment_open(aging->ds->spec, row->meta, row->meta_size, none, err);
+  struct tide_segment *segment = tide_segment_open(aging->ds->spec, row->meta, row->meta_size, none, NULL, err);
   if (segment == NULL) {
     tide_err_prefix(err, "dataset %s, segment of partition '%.*s' up to since %lld", aging->ds->name,
                     (int)aging->stat->text_size, aging->stat->text, (long long)row->last_since);

@@ -14,7 +14,8 @@ int tide_rank_open(struct tide_rank *rank, const struct tide_segment_row *row, s
       (struct tide_chunk_reader){.db = ds->conn->db, .names = tide_dataset_names(ds), .first_chunk = row->chunk};
   if (tide_batch_init(&rank->batch, ds->spec->ncolumns, err) != 0)
     return err->rc;
-  rank->segment = tide_segment_open(ds->spec, row->meta, row->meta_size, tide_chunk_reader_source(&rank->reader), err);
+  rank->segment =
+      tide_segment_open(ds->spec, row->meta, row->meta_size, tide_chunk_reader_source(&rank->reader), NULL, err);
   if (rank->segment != NULL && (tide_segment_first_since(rank->segment) != row->first_since ||
                                 tide_segment_last_since(rank->segment) != row->last_since ||
                                 (int64_t)tide_segment_rows(rank->segment) != row->rows))

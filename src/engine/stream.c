@@ -225,8 +225,9 @@ static void open_row(struct tide_stream *stream, const struct tide_segment_row *
   stream->reader.names = tide_dataset_names(shared->ds);
   stream->reader.first_chunk = row->chunk;
   stream->segment_spec = tide_spec_ref(spec_of_segments(shared));
-  stream->segment = tide_segment_open(stream->segment_spec, row->meta, row->meta_size,
-                                      tide_chunk_reader_source(&stream->reader), err);
+  stream->segment =
+      tide_segment_open(stream->segment_spec, row->meta, row->meta_size, tide_chunk_reader_source(&stream->reader),
+                        tide_stream_shared_decoder(shared, err), err);
   if (stream->segment != NULL && !row_is_plausible(stream->segment, row))
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "its description does not fit its row");
 }

@@ -19,6 +19,7 @@ void tide_stream_shared_clear(struct tide_stream_shared *shared) {
   tide_stmt_pool_give(pool, shared->deleted_stmt);
   tide_stmt_pool_give(pool, shared->text_stmt);
   tide_stmt_pool_release(pool);
+  tide_frame_decoder_destroy(shared->decoder);
   tide_free(shared->tail);
   tide_buf_clear(&shared->known_text);
   tide_scan_request_clear(&shared->request);
@@ -95,4 +96,10 @@ sqlite3_stmt *tide_stream_shared_need(struct tide_stream_shared *shared, sqlite3
   if (*stmt == NULL)
     *stmt = prepare(shared->ds->conn->db, tide_dataset_names(shared->ds), err);
   return *stmt;
+}
+
+struct tide_frame_decoder *tide_stream_shared_decoder(struct tide_stream_shared *shared, struct tide_err *err) {
+  if (shared->decoder == NULL && !tide_err_is_set(err))
+    shared->decoder = tide_frame_decoder_create(err);
+  return shared->decoder;
 }

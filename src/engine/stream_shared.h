@@ -2,6 +2,7 @@
 #ifndef TIDE_ENGINE_STREAM_SHARED_H
 #define TIDE_ENGINE_STREAM_SHARED_H
 
+#include "codec/chunk.h"
 #include "engine/dataset.h"
 #include "engine/plan.h"
 
@@ -20,6 +21,7 @@ struct tide_stream_shared {
   sqlite3_stmt *tail_stmt;
   sqlite3_stmt *deleted_stmt;
   sqlite3_stmt *text_stmt;
+  struct tide_frame_decoder *decoder; /* of all their segments */
 };
 
 /* Takes references, holds the dataset's statements, and takes the request over. clear gives them back. */
@@ -39,5 +41,8 @@ void tide_stream_shared_tail(const struct tide_stream_shared *shared, int64_t pa
 typedef sqlite3_stmt *tide_stream_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 sqlite3_stmt *tide_stream_shared_need(struct tide_stream_shared *shared, sqlite3_stmt **stmt,
                                       tide_stream_prepare *prepare, struct tide_err *err);
+
+/* The decoder, made at its first use. NULL when err is set. */
+struct tide_frame_decoder *tide_stream_shared_decoder(struct tide_stream_shared *shared, struct tide_err *err);
 
 #endif

@@ -21,11 +21,13 @@ struct tide_segment {
   struct tide_format_directory *directories; /* by segment column; nframes 0: not read yet */
   struct tide_template_book *books;          /* by dataset column; count 0: not read yet, or none */
   struct tide_frame_decoder *decoder;
-  struct tide_buf stored; /* a header or frame as it was read */
+  struct tide_frame_decoder *own_decoder; /* NULL: it is somebody else's */
+  struct tide_buf stored;                 /* a header or frame as it was read */
 };
 
 struct tide_segment *tide_segment_open(const struct tide_spec *spec, const void *meta, size_t size,
-                                       struct tide_chunk_source source, struct tide_err *err) {
+                                       struct tide_chunk_source source, struct tide_frame_decoder *decoder,
+                                       struct tide_err *err) {
   struct tide_segment *segment = tide_err_is_set(err) ? NULL : tide_alloc_zero(1, sizeof *segment, err);
   if (segment == NULL)
     return NULL;
@@ -41,7 +43,8 @@ struct tide_segment *tide_segment_open(const struct tide_spec *spec, const void 
   segment->directories =
       tide_alloc_zero(TIDE_SEGMENT_COLUMN_FIRST + segment->meta.ncolumns, sizeof *segment->directories, err);
   segment->books = tide_alloc_zero(segment->meta.ncolumns, sizeof *segment->books, err);
-  segment->decoder = tide_frame_decoder_create(err);
+  segment->own_decoder = decoder == NULL ? tide_frame_decoder_create(err) : NULL;
+  segment->decoder = decoder != NULL ? decoder : segment->own_decoder;
 done:
   if (tide_err_is_set(err)) {
     tide_segment_close(segment);
@@ -59,7 +62,7 @@ void tide_segment_close(struct tide_segment *segment) {
   for (size_t i = 0; segment->books != NULL && i < segment->meta.ncolumns; i++)
     tide_template_book_clear(&segment->books[i]);
   tide_free(segment->books);
-  tide_frame_decoder_destroy(segment->decoder);
+  tide_frame_decoder_destroy(segment->own_decoder);
   tide_buf_clear(&segment->stored);
   tide_format_meta_clear(&segment->meta);
   tide_free(segment->bytes);

@@ -80,9 +80,11 @@ struct tide_chunk_source {
 struct tide_segment; /* opaque: an open segment and what it has cached */
 
 /* Parses meta (copied). Damage, or what contradicts itself, is SQLITE_CORRUPT_VTAB. A segment may have fewer columns
- * than the spec (columns added later read their dflt_value). The spec must live as long. */
+ * than the spec (columns added later read their dflt_value). decoder: one that any number of segments may share, NULL:
+ * it makes its own. Spec and decoder must live as long. */
 struct tide_segment *tide_segment_open(const struct tide_spec *spec, const void *meta, size_t size,
-                                       struct tide_chunk_source source, struct tide_err *err);
+                                       struct tide_chunk_source source, struct tide_frame_decoder *decoder,
+                                       struct tide_err *err);
 void tide_segment_close(struct tide_segment *segment); /* NULL is fine */
 
 size_t tide_segment_rows(const struct tide_segment *segment);

@@ -123,7 +123,7 @@ static inline struct tide_segment_out written(const struct tide_batch *batch) {
 
 static inline struct tide_segment *opened(struct store *store, struct tide_err *err) {
   const struct tide_buf *meta = &store->out->meta;
-  return tide_segment_open(&spec, meta->data, meta->len, (struct tide_chunk_source){read_store, store}, err);
+  return tide_segment_open(&spec, meta->data, meta->len, (struct tide_chunk_source){read_store, store}, NULL, err);
 }
 
 static inline bool same_value(struct tide_val a, struct tide_val b) {

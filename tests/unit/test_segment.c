@@ -193,8 +193,8 @@ START_TEST(columns_added_later_read_their_default) {
   struct tide_batch batch = random_batch(100), back;
   struct tide_segment_out out = written(&batch);
   struct store store = {.out = &out};
-  struct tide_segment *segment =
-      tide_segment_open(&wider, out.meta.data, out.meta.len, (struct tide_chunk_source){read_store, &store}, &err);
+  struct tide_segment *segment = tide_segment_open(&wider, out.meta.data, out.meta.len,
+                                                   (struct tide_chunk_source){read_store, &store}, NULL, &err);
   tide_batch_init(&back, COLUMNS + 2, &err);
   columns[COLUMNS].dflt_value = tide_val_text("then", 4);
   tide_segment_read_column(segment, 0, COLUMNS, NULL, &back, &err);
@@ -219,8 +219,8 @@ START_TEST(columns_added_later_read_their_default) {
 
   struct tide_spec narrower = spec; /* as after a restore of half the shadow tables */
   narrower.ncolumns = COLUMNS - 1;
-  ck_assert_ptr_null(
-      tide_segment_open(&narrower, out.meta.data, out.meta.len, (struct tide_chunk_source){read_store, &store}, &err));
+  ck_assert_ptr_null(tide_segment_open(&narrower, out.meta.data, out.meta.len,
+                                       (struct tide_chunk_source){read_store, &store}, NULL, &err));
   ck_assert_int_eq(err.rc, SQLITE_CORRUPT_VTAB);
   tide_segment_out_clear(&out);
   tide_batch_clear(&batch);
@@ -500,7 +500,7 @@ START_TEST(segments_of_version_1_are_read) {
   put_by_hand(1, &out.meta, chunks);
   struct store store = {.out = &out};
   struct tide_segment *segment = tide_segment_open(&by_hand_spec, out.meta.data, out.meta.len,
-                                                   (struct tide_chunk_source){read_store, &store}, &err);
+                                                   (struct tide_chunk_source){read_store, &store}, NULL, &err);
   struct tide_batch batch;
   struct tide_zone zone;
   tide_batch_init(&batch, 1, &err);

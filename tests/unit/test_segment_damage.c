@@ -225,7 +225,7 @@ static int read_sinces(const int64_t *since, int64_t first, int64_t last) {
   tide_format_put_meta(&meta, &out.meta, &err);
   struct store store = {.out = &out};
   struct tide_segment *segment =
-      tide_segment_open(&none, out.meta.data, out.meta.len, (struct tide_chunk_source){read_store, &store}, &err);
+      tide_segment_open(&none, out.meta.data, out.meta.len, (struct tide_chunk_source){read_store, &store}, NULL, &err);
   struct tide_batch batch;
   tide_batch_init(&batch, 0, &err);
   assert_ok(err);
