@@ -19,6 +19,7 @@ struct tide_scan {
   struct tide_merge merge;    /* or several at once */
   bool merged;
   bool started; /* the merge */
+  bool given;   /* a row was */
 };
 
 /* ---- which partitions ---- */
@@ -274,10 +275,15 @@ static struct tide_stream *at_hand(const struct tide_scan *scan) {
   return scan->merged ? scan->merge.streams[0] : scan->stream;
 }
 
+/* A number is one row's: when it was found, the other partitions need not be looked through. */
+static bool is_found(const struct tide_scan *scan) {
+  return scan->given && scan->shared.request.upto - scan->shared.request.above == 1;
+}
+
 bool tide_scan_next(struct tide_scan *scan, struct tide_err *err) {
   struct tide_scan_view *view = &scan->view;
   view->alone = false;
-  if (scan->shared.request.empty)
+  if (scan->shared.request.empty || is_found(scan))
     return false;
   if (has_moved(scan) && !scan->started)
     look_again(scan, TIDE_STREAM_BEHIND_ROW, err);
@@ -287,6 +293,7 @@ bool tide_scan_next(struct tide_scan *scan, struct tide_err *err) {
   view->partition_values = at_hand(scan)->values;
   view->alone = !scan->merged;
   view->epoch = scan->shared.epoch;
+  scan->given = true;
   return true;
 }
 

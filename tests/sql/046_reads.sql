@@ -68,6 +68,15 @@ SELECT body FROM logs WHERE source = 'a' AND n = 19;
 -- From above, what lies below the rows that are asked for is not read.
 SELECT since, body FROM logs WHERE source = 'a' ORDER BY since DESC LIMIT 1;
 
+-- A number is one row's: when it was found in one partition, those behind it are not read.
+CREATE VIRTUAL TABLE numbers USING tidemark(source TEXT, n INTEGER, partition_by=source);
+INSERT INTO numbers VALUES ('a', 1), ('b', 2), ('a', 3), ('b', 4);
+SELECT tidemark_flush('numbers') IS NOT NULL;
+DELETE FROM numbers_chunk WHERE id = (SELECT max(chunk) FROM numbers_segment);
+SELECT n FROM numbers WHERE since = 3;
+SELECT n FROM numbers WHERE since = 2;
+SELECT n FROM numbers WHERE since BETWEEN 2 AND 3;
+
 -- Frames are of 4,096 rows. The second one's n is damaged: who asks for n that only the first has does not read it.
 CREATE VIRTUAL TABLE more USING tidemark(n INTEGER, r REAL);
 WITH RECURSIVE i(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM i LIMIT 5000)
