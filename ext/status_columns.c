@@ -144,7 +144,8 @@ static struct tide_val stat_sum(struct tide_status_cursor *cursor, int column, s
   tide_catalog_segment_totals(cursor->ds->conn->db, tide_dataset_names(cursor->ds), stat->partition, &totals, err);
   if (column == STAT_SEGMENTS)
     return tide_val_int(totals.segments);
-  return tide_val_int((column == STAT_RAW_BYTES ? totals.raw_bytes : totals.stored_bytes) + stat->tail_bytes);
+  return tide_val_int(column == STAT_RAW_BYTES ? totals.raw_bytes + stat->tail_raw_bytes
+                                               : totals.stored_bytes + stat->tail_bytes);
 }
 
 static struct tide_val stat_column(struct tide_status_cursor *cursor, int column, struct tide_err *err) {

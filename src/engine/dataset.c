@@ -27,8 +27,10 @@ struct tide_conn *tide_conn_ref(struct tide_conn *conn) {
 }
 
 void tide_conn_unref(struct tide_conn *conn) {
-  if (conn != NULL && --conn->refs == 0)
-    tide_free(conn);
+  if (conn == NULL || --conn->refs > 0)
+    return;
+  tide_tail_press_clear(&conn->press);
+  tide_free(conn);
 }
 
 static void list(struct tide_dataset *ds) {

@@ -27,6 +27,7 @@ struct tide_conn {
   sqlite3 *db;
   int refs;
   struct tide_dataset *datasets; /* the live handles, each at most once */
+  struct tide_tail_press press;  /* for their tails */
 };
 
 struct tide_conn *tide_conn_create(sqlite3 *db, struct tide_err *err);
@@ -65,6 +66,7 @@ static inline struct tide_names tide_dataset_names(const struct tide_dataset *ds
   return (struct tide_names){.schema = ds->schema,
                              .dataset = ds->name,
                              .pool = ds->pool,
+                             .press = &ds->conn->press,
                              .unique = ds->config.options.unique != TIDE_OPTIONS_NOT_UNIQUE};
 }
 

@@ -24,7 +24,7 @@ static void list_tail(struct tide_dataset *ds, struct tail_list *list, struct ti
     const struct tide_tail_entry *entry = &ds->tail.entries[i];
     if (entry->rows == 0 || entry->before != 0)
       continue; /* gone, or not its partition's first */
-    const int64_t bytes = tide_tail_index_find(&ds->tail, entry->partition)->partition_bytes;
+    const int64_t bytes = tide_tail_index_find(&ds->tail, entry->partition)->partition_raw_bytes;
     if (list->count == TIDE_MAINTAIN_SEAL_PARTITIONS ||
         (list->count > 0 && bytes > TIDE_MAINTAIN_SEAL_BYTES - list->bytes)) {
       list->more = true;

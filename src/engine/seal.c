@@ -240,7 +240,7 @@ static size_t seal_some(struct tide_dataset *ds, const char *what, const int64_t
     const struct tide_tail_entry *entry = tide_tail_index_find(&ds->tail, partitions[done]);
     if (entry == NULL)
       continue;
-    bytes += entry->partition_bytes;
+    bytes += entry->partition_raw_bytes;
     tide_sealer_partition(sealer, partitions[done], NULL, &sealed, err);
   }
   tide_sealer_close(sealer, err);
@@ -325,7 +325,7 @@ static struct share *weigh_partitions(const struct tide_tail_index *tail, size_t
     const struct tide_tail_entry *entry = &tail->entries[i];
     if (tide_tail_index_find(tail, entry->partition) == entry)
       shares[(*ret_count)++] =
-          (struct share){entry->partition_batches * batch_bytes + entry->partition_bytes, entry->partition};
+          (struct share){entry->partition_batches * batch_bytes + entry->partition_raw_bytes, entry->partition};
   }
   if (shares != NULL)
     qsort(shares, *ret_count, sizeof *shares, by_weight);
@@ -338,7 +338,7 @@ static void seal_heaviest(struct tide_sealer *sealer, struct tide_err *err) {
   const size_t most = batches_max(tail);
   struct share *shares = weigh_partitions(tail, &count, err);
   for (size_t i = 0; i < count && !tide_err_is_set(err) &&
-                     (tail->count > most - most / 8 || tail->bytes > TIDE_TXN_TAIL_BYTES - TIDE_TXN_TAIL_BYTES / 8);
+                     (tail->count > most - most / 8 || tail->raw_bytes > TIDE_TXN_TAIL_BYTES - TIDE_TXN_TAIL_BYTES / 8);
        i++)
     tide_sealer_partition(sealer, shares[i].partition, NULL, NULL, err);
   tide_free(shares);
@@ -352,12 +352,12 @@ void tide_seal_due(struct tide_dataset *ds, int64_t since, struct tide_err *err)
     const struct tide_tail_entry *entry = &tail->entries[i - 1];
     if (entry->last_since < since)
       break;
-    if (entry->rows == 0 || !tide_seal_is_due(ds, entry->partition_rows, entry->partition_bytes))
+    if (entry->rows == 0 || !tide_seal_is_due(ds, entry->partition_rows, entry->partition_raw_bytes))
       continue;
     sealer = sealer != NULL ? sealer : tide_sealer_open(ds, err);
     tide_sealer_partition(sealer, entry->partition, NULL, NULL, err);
   }
-  if (!tide_err_is_set(err) && (tail->count > batches_max(tail) || tail->bytes > TIDE_TXN_TAIL_BYTES)) {
+  if (!tide_err_is_set(err) && (tail->count > batches_max(tail) || tail->raw_bytes > TIDE_TXN_TAIL_BYTES)) {
     sealer = sealer != NULL ? sealer : tide_sealer_open(ds, err);
     if (sealer != NULL)
       seal_heaviest(sealer, err);

@@ -99,9 +99,10 @@ static int fill(const struct tide_stats *stats, const struct tide_partition_row 
                              .last_since = row->last_since};
   bool plausible = true;
   if (tail != NULL) {
-    plausible = tide_catalog_is_count(tail->partition_rows) && tide_catalog_is_count(tail->partition_bytes);
+    plausible = tide_catalog_is_count(tail->partition_rows) && tide_catalog_is_count(tail->partition_raw_bytes);
     stat->tail_rows = tail->partition_rows;
     stat->tail_bytes = tail->partition_bytes;
+    stat->tail_raw_bytes = tail->partition_raw_bytes;
     stat->written += plausible ? tail->partition_rows : 0;
     stat->last_since = tail->last_since;
   }
@@ -291,7 +292,7 @@ static void count_tail(struct counting *counting, struct tide_err *err) {
   for (size_t i = 0; i < count && counting->range.rows < counting->max_rows && !tide_err_is_set(err); i++)
     count_entry(counting, &entries[i], err);
   if (count > 0)
-    add_bytes(&counting->range, whole.partition_bytes, counting->range.rows - before, whole.partition_rows);
+    add_bytes(&counting->range, whole.partition_raw_bytes, counting->range.rows - before, whole.partition_rows);
   tide_free(entries);
 }
 

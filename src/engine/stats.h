@@ -16,7 +16,8 @@ struct tide_stat {
   int64_t pruned_upto;
   int64_t rows;
   int64_t tail_rows;
-  int64_t tail_bytes;
+  int64_t tail_bytes; /* as stored */
+  int64_t tail_raw_bytes;
   int64_t last_since;
 };
 

@@ -36,11 +36,15 @@ static struct tide_run *find_run(struct tide_dataset *ds, const struct tide_val 
 static bool run_is_due(const struct tide_dataset *ds, const struct tide_tail_run *run) {
   const struct tide_tail_entry *tail = tide_tail_index_find(&ds->tail, run->partition);
   return tide_seal_is_due(ds, run->rows + (tail != NULL ? tail->partition_rows : 0),
-                          (int64_t)run->bytes.len + (tail != NULL ? tail->partition_bytes : 0));
+                          (int64_t)run->bytes.len + (tail != NULL ? tail->partition_raw_bytes : 0));
 }
 
 static void store_run(struct tide_dataset *ds, struct tide_tail_run *run, struct tide_err *err) {
   tide_dataset_touched(ds);
+  if (ds->config.format < TIDE_CATALOG_FORMAT && tide_tail_run_may_be_packed(run)) {
+    tide_catalog_raise_format(ds->conn->db, tide_dataset_names(ds), err);
+    ds->config.format = TIDE_CATALOG_FORMAT;
+  }
   tide_tail_run_store(run, ds->conn->db, tide_dataset_names(ds), ds->spec, &ds->tail, err);
 }
 

@@ -8,13 +8,15 @@
 #define TIDE_TABLE(suffix) "\"%w\".\"%w_" suffix "\""
 
 struct tide_stmt_pool;
+struct tide_tail_press;
 
 /* Which dataset: views of names that the dataset's handle owns. Statements that functions taking it give out are given
  * back to its pool (tide_stmt_pool_give). */
 struct tide_names {
   const char *schema; /* as this connection calls it; never stored */
   const char *dataset;
-  struct tide_stmt_pool *pool; /* statements on its tables, kept for use again; NULL: they are not */
+  struct tide_stmt_pool *pool;   /* statements on its tables, kept for use again; NULL: they are not */
+  struct tide_tail_press *press; /* packs and unpacks batches of its tail; NULL: nobody here reads or writes them */
   bool unique; /* it has the table _unique, by the option of that name; that of another dataset's name is the user's */
 };
 

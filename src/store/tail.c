@@ -8,7 +8,12 @@
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
 
-enum { TAIL_VERSION = 1, TAIL_HASH_SIZE = TIDE_TAIL_HASH_SIZE, VARINT_MAX = 10, GROW_STEP = 64 << 10 };
+enum {
+  TAIL_HASH_SIZE = TIDE_TAIL_HASH_SIZE,
+  VARINT_MAX = 10,
+  GROW_STEP = 64 << 10,
+  PAUSE_LOG_MAX = 6 /* after so many failures in a row or more, packing is tried every 64th time */
+};
 
 /* ---- writing ---- */
 
@@ -72,11 +77,11 @@ static int reserve_row(struct tide_buf *bytes, const struct tide_spec *spec, con
   size_t size = 2 * VARINT_MAX + spec->ncolumns * (1 + VARINT_MAX);
   for (size_t i = 0; i < spec->ncolumns; i++)
     size += values[i].n; /* far from wrapping: each is the size of memory that is there */
-  size += TIDE_TAIL_RUN_FRONT + TAIL_HASH_SIZE;
+  size += TIDE_TAIL_FRONT_MAX + TAIL_HASH_SIZE;
   if (bytes->cap < GROW_STEP ? tide_buf_reserve(bytes, size, err) != 0 : grow_in_steps(bytes, size, err) != 0)
     return err->rc;
   if (bytes->len == 0)
-    bytes->len = TIDE_TAIL_RUN_FRONT;
+    bytes->len = TIDE_TAIL_FRONT_MAX;
   return 0;
 }
 
@@ -101,17 +106,31 @@ int tide_tail_run_append(struct tide_tail_run *run, const struct tide_spec *spec
   return 0;
 }
 
-/* Puts what belongs there before and behind the run's rows. */
-static const unsigned char *wrap(const struct tide_tail_run *run, const struct tide_spec *spec, size_t *ret_size) {
-  unsigned char header[TIDE_TAIL_RUN_FRONT] = {TAIL_VERSION};
+/* The rows as they are, with what belongs before them; behind them there is room for the hash. */
+static unsigned char *wrap(const struct tide_tail_run *run, const struct tide_spec *spec, size_t *ret_size) {
+  unsigned char header[TIDE_TAIL_FRONT_MAX] = {TIDE_TAIL_PLAIN};
   unsigned char *end = put_varint(header + 1, (uint64_t)run->rows);
   end = put_varint(end, spec->ncolumns - spec->npartition);
   const size_t header_size = (size_t)(end - header);
-  unsigned char *data = run->bytes.data + TIDE_TAIL_RUN_FRONT - header_size;
-  const size_t size = header_size + run->bytes.len - TIDE_TAIL_RUN_FRONT;
+  unsigned char *data = run->bytes.data + TIDE_TAIL_FRONT_MAX - header_size;
+  *ret_size = header_size + run->bytes.len - TIDE_TAIL_FRONT_MAX;
   memcpy(data, header, header_size);
-  put_u64(data + size, XXH3_64bits_withSeed(data, size, (uint64_t)run->last_since));
-  *ret_size = size + TAIL_HASH_SIZE;
+  return data;
+}
+
+/* The same packed; NULL when it is not. Rows that cannot be made smaller are tried ever less often. */
+static unsigned char *pack(struct tide_tail_run *run, struct tide_tail_press *press, const struct tide_spec *spec,
+                           size_t *ret_size, struct tide_err *err) {
+  if (press == NULL || !tide_tail_run_may_be_packed(run)) {
+    run->pause -= run->pause > 0;
+    return NULL;
+  }
+  const struct tide_tail_front front = {.rows = (uint64_t)run->rows,
+                                        .columns = spec->ncolumns - spec->npartition,
+                                        .raw_size = run->bytes.len - TIDE_TAIL_FRONT_MAX};
+  unsigned char *data = tide_tail_press_pack(press, &front, run->bytes.data + TIDE_TAIL_FRONT_MAX, ret_size, err);
+  run->unpacked = data != NULL ? 0 : run->unpacked + (run->unpacked < PAUSE_LOG_MAX);
+  run->pause = (1u << run->unpacked) - 1;
   return data;
 }
 
@@ -120,14 +139,23 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
   if (run->rows == 0 || tide_err_is_set(err))
     return;
   size_t size = 0;
-  const unsigned char *data = wrap(run, spec, &size);
-  unsigned char hash[TAIL_HASH_SIZE];
-  memcpy(hash, data + size - TAIL_HASH_SIZE, TAIL_HASH_SIZE); /* an error may free the run from within the step */
+  unsigned char *data = pack(run, names.press, spec, &size, err);
+  if (tide_err_is_set(err))
+    return;
+  const size_t packed = size;
+  if (data == NULL)
+    data = wrap(run, spec, &size);
+  unsigned char hash[TAIL_HASH_SIZE]; /* kept, for an error may free the run from within the step */
+  put_u64(hash, XXH3_64bits_withSeed(data, size, (uint64_t)run->last_since));
+  memcpy(data + size, hash, TAIL_HASH_SIZE);
+  size += TAIL_HASH_SIZE;
   const struct tide_tail_entry entry = {.last_since = run->last_since,
                                         .first_since = run->first_since,
                                         .partition = run->partition,
                                         .rows = run->rows,
-                                        .bytes = (int64_t)size}; /* as who reads the table sees it */
+                                        .bytes = (int64_t)size, /* as who reads the table sees them */
+                                        .raw_bytes =
+                                            (int64_t)(packed > 0 ? run->bytes.len - TIDE_TAIL_FRONT_MAX : size)};
   sqlite3_stmt *stmt =
       tide_stmt_pool_take(names.pool, db, err, "INSERT INTO " TIDE_TABLE("tail") " VALUES(?1, ?2, ?3, ?4, ?5)",
                           names.schema, names.dataset);
@@ -217,7 +245,7 @@ struct tide_tail_walk tide_tail_run_walk(const struct tide_tail_run *run, const 
   if (run->rows == 0)
     return (struct tide_tail_walk){.rows = 0};
   return (struct tide_tail_walk){
-      .rd = tide_rd_over(run->bytes.data + TIDE_TAIL_RUN_FRONT, run->bytes.len - TIDE_TAIL_RUN_FRONT),
+      .rd = tide_rd_over(run->bytes.data + TIDE_TAIL_FRONT_MAX, run->bytes.len - TIDE_TAIL_FRONT_MAX),
       .since = run->first_since,
       .last_since = run->last_since,
       .rows = (uint64_t)run->rows,
@@ -230,23 +258,33 @@ void tide_tail_run_decode(const struct tide_tail_run *run, const struct tide_spe
   tide_tail_walk_next(&walk, spec, SIZE_MAX, batch, err);
 }
 
-static bool decode_entry(const unsigned char *data, size_t size, const struct tide_spec *spec,
-                         const struct tide_tail_entry *entry, struct tide_batch *batch, struct tide_err *err) {
+static bool decode_entry(const unsigned char *data, size_t size, struct tide_tail_press *press,
+                         const struct tide_spec *spec, const struct tide_tail_entry *entry, struct tide_batch *batch,
+                         struct tide_err *err) {
   if (size < TAIL_HASH_SIZE)
     return false;
   struct tide_rd trailer = tide_rd_over(data + size - TAIL_HASH_SIZE, TAIL_HASH_SIZE);
   size -= TAIL_HASH_SIZE;
   if (tide_rd_u64(&trailer) != XXH3_64bits_withSeed(data, size, (uint64_t)entry->last_since))
     return false;
-  struct tide_tail_walk walk = {
-      .rd = tide_rd_over(data, size), .since = entry->first_since, .last_since = entry->last_since};
-  if (tide_rd_u8(&walk.rd) != TAIL_VERSION)
+  struct tide_rd rd = tide_rd_over(data, size);
+  const struct tide_tail_front front = tide_tail_front_read(&rd);
+  const size_t raw_size = front.version == TIDE_TAIL_PACKED ? (size_t)front.raw_size : size;
+  if (rd.bad || front.columns > spec->ncolumns - spec->npartition || front.rows == 0 ||
+      front.rows != (uint64_t)entry->rows || front.rows > raw_size || entry->first_since > entry->last_since ||
+      entry->first_since < 1)
     return false;
-  walk.rows = tide_rd_varint(&walk.rd);
-  walk.columns = tide_rd_varint_max(&walk.rd, spec->ncolumns - spec->npartition);
-  if (walk.rd.bad || walk.rows == 0 || walk.rows != (uint64_t)entry->rows || walk.rows > size ||
-      entry->first_since > entry->last_since || entry->first_since < 1)
-    return false;
+  if (front.version == TIDE_TAIL_PACKED) {
+    const unsigned char *rows = tide_tail_press_unpack(press, &front, rd, err);
+    if (rows == NULL)
+      return false;
+    rd = tide_rd_over(rows, raw_size);
+  }
+  struct tide_tail_walk walk = {.rd = rd,
+                                .since = entry->first_since,
+                                .last_since = entry->last_since,
+                                .rows = front.rows,
+                                .columns = front.columns};
   decode_rows(&walk, spec, batch, err);
   return !walk.rd.bad;
 }
@@ -265,7 +303,7 @@ bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct ti
     return false;
   const unsigned char *data = sqlite3_column_blob(stmt, 0);
   const size_t size = (size_t)sqlite3_column_bytes(stmt, 0);
-  if (!decode_entry(data, size, spec, entry, batch, err))
+  if (!decode_entry(data, size, names.press, spec, entry, batch, err))
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is damaged", names.dataset, names.dataset,
                  (long long)entry->last_since);
   sqlite3_reset(stmt);

@@ -2,21 +2,28 @@
  *
  *   _tail(last_since INTEGER PRIMARY KEY, partition, first_since, rows, data)
  *
- * A transaction adds one row here for each partition it wrote: a run of rows, uncompressed, row after row, for a
- * single-row commit is one insert into one table and nothing else. `data`:
+ * A transaction adds one row here for each partition it wrote: a run of rows, row after row, for a single-row commit is
+ * one insert into one table and nothing else. `data`:
  *
- *   u8      version, 1
+ *   u8      version: 1, plain, or 2, packed (since format 2 of the dataset)
  *   varint  rows
  *   varint  columns stored (the dataset's columns at that time less the partition columns, in their order)
- *   rows times:
- *     varint  since less the one before (the first row: less first_since, so 0)
- *     zigzag  ingested_at less the one before (the first row: less 0)
- *     columns times:
- *       u8      type (enum tide_val_type)
- *       zigzag of an INT; u64 bits of a REAL; varint size and the bytes of a TEXT or BLOB; nothing for NULL
+ *   plain:  the rows
+ *   packed: varint  size of the rows, 1 to 4 MiB
+ *           u32     size of the frame
+ *           one zstd frame of the rows
+ *           zeros, when the whole would have fewer than 512 bytes
  *   u64     XXH3 (64 bits, seed last_since) of all before it
  *
- * varint, zigzag and u64 are those of base/buf.h. */
+ * and the rows, each:
+ *
+ *   varint  since less the one before (the first row: less first_since, so 0)
+ *   zigzag  ingested_at less the one before (the first row: less 0)
+ *   columns times:
+ *     u8      type (enum tide_val_type)
+ *     zigzag of an INT; u64 bits of a REAL; varint size and the bytes of a TEXT or BLOB; nothing for NULL
+ *
+ * varint, zigzag, u32 and u64 are those of base/buf.h. */
 #ifndef TIDE_STORE_TAIL_H
 #define TIDE_STORE_TAIL_H
 
@@ -27,10 +34,9 @@
 #include "model/spec.h"
 #include "store/names.h"
 #include "store/tail_index.h"
+#include "store/tail_press.h"
 
 /* ---- a run of rows being written ---- */
-
-enum { TIDE_TAIL_RUN_FRONT = 32 }; /* a u8 and two varints find room there */
 
 struct tide_tail_run {
   int64_t partition;
@@ -38,15 +44,22 @@ struct tide_tail_run {
   int64_t last_since;
   int64_t last_ingested;
   int64_t rows;
-  struct tide_buf bytes; /* the rows, behind TIDE_TAIL_RUN_FRONT bytes for what is before them in the table */
+  unsigned unpacked;     /* how many times in a row packing was of no use */
+  unsigned pause;        /* how many times it is not tried for that */
+  struct tide_buf bytes; /* the rows, behind TIDE_TAIL_FRONT_MAX bytes for what is before them in the table */
 };
 
 /* Appends a row; since ascends. values has spec->ncolumns entries. On failure the run is as before. Returns 0 or the
  * code. */
 int tide_tail_run_append(struct tide_tail_run *run, const struct tide_spec *spec, int64_t since, int64_t ingested_at,
                          const struct tide_val *values, struct tide_err *err);
-/* Inserts the run as one row of the tail, enters it in the index, and leaves it empty (memory kept). Nothing to do when
- * it has no rows. */
+/* Whether it may be packed in the table: the dataset has to be of a format of which that is part (store/catalog.h). */
+static inline bool tide_tail_run_may_be_packed(const struct tide_tail_run *run) {
+  return run->bytes.len >= TIDE_TAIL_FRONT_MAX + TIDE_TAIL_PACKED_FROM && run->pause == 0 &&
+         run->bytes.len <= TIDE_TAIL_FRONT_MAX + TIDE_TAIL_PACKED_MAX;
+}
+/* Inserts the run as one row of the tail, packed when it may be, names has a press and it is worth it; enters it in the
+ * index, and leaves it empty (memory kept). Nothing to do when it has no rows. */
 void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_names names, const struct tide_spec *spec,
                          struct tide_tail_index *index, struct tide_err *err);
 /* Appends the run's rows to a batch. */

@@ -59,6 +59,7 @@ static void append(struct tide_tail_index *index, struct tide_tail_entry entry) 
   entry.before = before != NULL ? (uint32_t)(before - index->entries) + 1 : 0;
   entry.partition_rows = entry.rows + (before != NULL ? before->partition_rows : 0);
   entry.partition_bytes = entry.bytes + (before != NULL ? before->partition_bytes : 0);
+  entry.partition_raw_bytes = entry.raw_bytes + (before != NULL ? before->partition_raw_bytes : 0);
   entry.partition_batches = 1 + (before != NULL ? before->partition_batches : 0);
   uint32_t *slot = slot_of(index, entry.partition);
   index->entries[index->places++] = entry;
@@ -68,6 +69,7 @@ static void append(struct tide_tail_index *index, struct tide_tail_entry entry) 
   index->partitions += before == NULL;
   index->rows += entry.rows;
   index->bytes += entry.bytes;
+  index->raw_bytes += entry.raw_bytes;
 }
 
 /* Gives up the places of those that are gone. */
@@ -97,7 +99,7 @@ int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry en
 /* A row takes more than a byte, and with that sums of them have room. */
 static void check_entry(const struct tide_tail_entry *entry, struct tide_names names, struct tide_err *err) {
   if (entry->first_since < 1 || entry->last_since < entry->first_since || entry->rows < 1 ||
-      entry->rows > entry->bytes || entry->rows - 1 > entry->last_since - entry->first_since)
+      entry->rows > entry->raw_bytes || entry->rows - 1 > entry->last_since - entry->first_since)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld contradicts itself", names.dataset,
                  names.dataset, (long long)entry->last_since);
 }
@@ -113,6 +115,33 @@ static void read_hash(sqlite3 *db, struct tide_names names, int64_t last_since, 
   if (tide_stmt_row(stmt, err) && sqlite3_column_bytes(stmt, 0) == TIDE_TAIL_HASH_SIZE)
     memcpy(hash, sqlite3_column_blob(stmt, 0), TIDE_TAIL_HASH_SIZE);
   tide_stmt_pool_give(names.pool, stmt);
+}
+
+/* What the rows take when they are not packed: it stands at the front. Read by a blob handle, which takes that from the
+ * first page: a statement would fetch all of the data. Of data that begins with nothing sensible it is a guess that
+ * does not contradict its row: who reads the rows will say that it is damaged, and others need not. */
+static int64_t read_raw_bytes(sqlite3 *db, struct tide_names names, const struct tide_tail_entry *entry,
+                              sqlite3_blob **blob, struct tide_err *err) {
+  unsigned char bytes[TIDE_TAIL_FRONT_MAX];
+  char *table = *blob == NULL ? tide_printf(err, "%s_tail", names.dataset) : NULL;
+  if (tide_err_is_set(err))
+    return 0;
+  int rc = *blob != NULL ? sqlite3_blob_reopen(*blob, entry->last_since)
+                         : sqlite3_blob_open(db, names.schema, table, "data", entry->last_since, 0, blob);
+  if (rc == SQLITE_OK)
+    rc = sqlite3_blob_read(*blob, bytes, sizeof bytes, 0);
+  tide_free(table);
+  if (rc != SQLITE_OK) {
+    tide_stmt_error(db, rc, err);
+    return 0;
+  }
+  struct tide_rd rd = tide_rd_over(bytes, sizeof bytes);
+  const struct tide_tail_front front = tide_tail_front_read(&rd);
+  if (!rd.bad && front.version == TIDE_TAIL_PLAIN)
+    return entry->bytes;
+  if (!rd.bad && (int64_t)front.raw_size >= entry->rows)
+    return (int64_t)front.raw_size;
+  return entry->rows > entry->bytes && entry->rows <= TIDE_TAIL_PACKED_MAX ? entry->rows : entry->bytes;
 }
 
 bool tide_tail_index_holds(const struct tide_tail_index *index, sqlite3 *db, struct tide_names names,
@@ -132,16 +161,20 @@ void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct t
                         "SELECT last_since, first_since, partition, rows, length(data)"
                         " FROM " TIDE_TABLE("tail") " WHERE last_since > %lld ORDER BY last_since",
                         names.schema, names.dataset, (long long)(known > 0 ? tide_tail_index_last(index) : INT64_MIN));
+  sqlite3_blob *blob = NULL;
   while (tide_stmt_row(stmt, err)) {
-    const struct tide_tail_entry entry = {.last_since = sqlite3_column_int64(stmt, 0),
-                                          .first_since = sqlite3_column_int64(stmt, 1),
-                                          .partition = sqlite3_column_int64(stmt, 2),
-                                          .rows = sqlite3_column_int64(stmt, 3),
-                                          .bytes = sqlite3_column_int64(stmt, 4)};
+    struct tide_tail_entry entry = {.last_since = sqlite3_column_int64(stmt, 0),
+                                    .first_since = sqlite3_column_int64(stmt, 1),
+                                    .partition = sqlite3_column_int64(stmt, 2),
+                                    .rows = sqlite3_column_int64(stmt, 3),
+                                    .bytes = sqlite3_column_int64(stmt, 4)};
+    entry.raw_bytes =
+        entry.bytes < TIDE_TAIL_PACKED_LEAST ? entry.bytes : read_raw_bytes(db, names, &entry, &blob, err);
     check_entry(&entry, names, err);
     if (!tide_err_is_set(err))
       tide_tail_index_add(index, entry, err);
   }
+  sqlite3_blob_close(blob);
   sqlite3_finalize(stmt);
   if (index->count > known && !tide_err_is_set(err))
     read_hash(db, names, tide_tail_index_last(index), index->hash, err);
@@ -182,6 +215,7 @@ static void forget_entries(struct tide_tail_index *index, struct tide_tail_entry
                            const struct tide_tail_entry *above) {
   const int64_t rows = newest->partition_rows;
   const int64_t bytes = newest->partition_bytes;
+  const int64_t raw_bytes = newest->partition_raw_bytes;
   const uint32_t batches = newest->partition_batches;
   const int64_t partition = newest->partition;
   for (struct tide_tail_entry *entry = newest; entry != NULL;) {
@@ -192,6 +226,7 @@ static void forget_entries(struct tide_tail_index *index, struct tide_tail_entry
   }
   index->rows -= rows;
   index->bytes -= bytes;
+  index->raw_bytes -= raw_bytes;
   index->count -= batches;
   index->partitions -= above == NULL;
   while (index->end > 0 && index->entries[index->end - 1].rows == 0)
@@ -203,6 +238,7 @@ static void forget_entries(struct tide_tail_index *index, struct tide_tail_entry
        kept = tide_tail_index_before(index, kept)) {
     index->entries[kept - index->entries].partition_rows -= rows;
     index->entries[kept - index->entries].partition_bytes -= bytes;
+    index->entries[kept - index->entries].partition_raw_bytes -= raw_bytes;
     index->entries[kept - index->entries].partition_batches -= batches;
   }
 }
@@ -240,7 +276,7 @@ void tide_tail_index_forget_partition(struct tide_tail_index *index, sqlite3 *db
 
 void tide_tail_index_reset(struct tide_tail_index *index) {
   index->places = index->end = index->count = index->partitions = 0;
-  index->rows = index->bytes = 0;
+  index->rows = index->bytes = index->raw_bytes = 0;
   if (index->nslots > 0)
     memset(index->slots, 0, index->nslots * sizeof *index->slots);
 }

@@ -11,17 +11,18 @@
 #include "base/err.h"
 #include "base/sqlite.h"
 #include "store/names.h"
-
-enum { TIDE_TAIL_HASH_SIZE = 8 };
+#include "store/tail_press.h"
 
 struct tide_tail_entry {
   int64_t last_since;
   int64_t first_since;
   int64_t partition;
-  int64_t rows; /* 0: it is gone */
-  int64_t bytes;
+  int64_t rows;           /* 0: it is gone */
+  int64_t bytes;          /* as stored, */
+  int64_t raw_bytes;      /* and when its rows are not packed, about */
   int64_t partition_rows; /* of its partition, in this entry and those before it: kept by tide_tail_index_add */
   int64_t partition_bytes;
+  int64_t partition_raw_bytes;
   uint32_t partition_batches;
   uint32_t before; /* 1 + the place of its partition's entry before it; 0: it is the first */
 };
@@ -35,6 +36,7 @@ struct tide_tail_index {
   size_t partitions; /* that have any */
   int64_t rows;
   int64_t bytes;
+  int64_t raw_bytes;
   uint32_t *slots; /* by hash of the partition: 1 + the place of its newest entry, there or gone; 0: free */
   size_t nslots;   /* a power of two, at least twice places */
   unsigned char
