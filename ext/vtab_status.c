@@ -119,7 +119,8 @@ static void leave_dataset(struct tide_status_cursor *cursor) {
   cursor->stats = NULL;
   sqlite3_finalize(cursor->segments);
   cursor->segments = NULL;
-  sqlite3_finalize(cursor->watermarks);
+  if (cursor->watermarks != NULL)
+    tide_stmt_pool_give(cursor->ds->pool, cursor->watermarks);
   cursor->watermarks = NULL;
   tide_dataset_release(cursor->ds);
   cursor->ds = NULL;
@@ -149,7 +150,7 @@ static void open_inner(struct tide_status_cursor *cursor, enum tide_status_kind 
   } else if (kind == TIDE_STATUS_STAT) {
     cursor->stats = tide_stats_open(ds, cursor->partition, partition_size(cursor), 0, err);
   } else if (kind == TIDE_STATUS_LAG) {
-    cursor->watermarks = tide_watermark_prepare(db, ds->schema, cursor->sink.sink, ds->name, err);
+    cursor->watermarks = tide_watermark_prepare(db, tide_dataset_names(ds), cursor->sink.sink, err);
     cursor->stats = tide_stats_open(ds, cursor->partition, partition_size(cursor),
                                     cursor->behind_only ? cursor->sink.caught_up : 0, err);
   }

@@ -112,3 +112,11 @@ void tide_stmt_bind_ints(sqlite3_stmt *stmt, const int64_t *values, int count) {
   for (int i = 0; stmt != NULL && i < count; i++)
     sqlite3_bind_int64(stmt, i + 1, values[i]);
 }
+
+void tide_stmt_bind_texts(sqlite3_stmt *stmt, int at, const char *const *texts, int count, struct tide_err *err) {
+  for (int i = 0; i < count && !tide_err_is_set(err); i++) {
+    const int rc = sqlite3_bind_text(stmt, at + i, texts[i], -1, SQLITE_STATIC);
+    if (rc != SQLITE_OK)
+      tide_stmt_error(sqlite3_db_handle(stmt), rc, err);
+  }
+}

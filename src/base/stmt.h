@@ -19,6 +19,8 @@ sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *
 
 /* Binds parameters 1 to count; nothing for a statement that is NULL. */
 void tide_stmt_bind_ints(sqlite3_stmt *stmt, const int64_t *values, int count);
+/* Binds parameters from `at` on to views, which must live until the statement is reset; NULL binds NULL. */
+void tide_stmt_bind_texts(sqlite3_stmt *stmt, int at, const char *const *texts, int count, struct tide_err *err);
 
 /* Steps once: true when there is a row. false at the end, which resets the statement, and on error, which sets err. */
 bool tide_stmt_row(sqlite3_stmt *stmt, struct tide_err *err);

@@ -26,7 +26,7 @@ bool tide_backlog_read(struct tide_backlog *ret_backlog, struct tide_runner *run
       tide_sink_next(stmt, &backlog.sink, err) && (!only_active || strcmp(backlog.sink.state, "active") == 0);
   sqlite3_finalize(stmt);
   sqlite3_stmt *watermark =
-      found ? tide_watermark_prepare(runner->conn->db, runner->schema, sink->sink, sink->dataset, err) : NULL;
+      found ? tide_watermark_prepare(runner->conn->db, tide_dataset_names(ds), sink->sink, err) : NULL;
   struct tide_stats *stats = watermark != NULL ? tide_stats_open(ds, NULL, 0, backlog.sink.caught_up, err) : NULL;
   backlog.newest = stats != NULL ? tide_dataset_last_since(ds) : 0;
   while (stats != NULL && tide_stats_next(stats, &stat, err)) {
@@ -34,7 +34,7 @@ bool tide_backlog_read(struct tide_backlog *ret_backlog, struct tide_runner *run
       add_part(&backlog, &stat, err);
   }
   tide_stats_close(stats);
-  sqlite3_finalize(watermark);
+  tide_stmt_pool_give(ds->pool, watermark);
   sqlite3_finalize(snapshot);
   if (found && !tide_err_is_set(err))
     *ret_backlog = backlog;

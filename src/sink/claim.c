@@ -56,9 +56,9 @@ static void read_partition(struct claim *claim, int64_t partition, struct tide_e
 
 static void read_watermark(struct claim *claim, struct tide_err *err) {
   sqlite3_stmt *stmt =
-      tide_watermark_prepare(claim->ds->conn->db, claim->runner->schema, claim->sink->sink, claim->sink->dataset, err);
+      tide_watermark_prepare(claim->ds->conn->db, tide_dataset_names(claim->ds), claim->sink->sink, err);
   claim->watermark = tide_watermark_get(stmt, text_of(claim), text_size(claim), claim->sink->start, err);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(claim->ds->pool, stmt);
 }
 
 /* min_rows and max_delay: whether so few rows are to wait for others. */
@@ -119,7 +119,7 @@ static enum tide_claim_outcome choose_rows(struct claim *claim, struct tide_err 
       outcome = waits_for_company(claim, err) ? TIDE_CLAIM_WAITS : TIDE_CLAIM_MADE;
   }
   if (outcome == TIDE_CLAIM_MADE && !tide_err_is_set(err) &&
-      tide_batch_is_open(claim->ds->conn->db, claim->runner->schema, sink->sink, sink->dataset, text_of(claim), err))
+      tide_batch_is_open(claim->ds->conn->db, tide_dataset_names(claim->ds), sink->sink, text_of(claim), err))
     outcome = TIDE_CLAIM_WAITS;
   sqlite3_finalize(snapshot);
   return outcome;
@@ -245,16 +245,16 @@ static bool insert(struct claim *claim, struct tide_batch_row *row, struct tide_
   sqlite3 *db = claim->ds->conn->db;
   const struct tide_watermark seen = claim->watermark;
   read_watermark(claim, err);
-  if (tide_err_is_set(err) || !tide_sink_has_state(db, claim->runner->schema, row->sink, row->dataset, "active", err) ||
+  if (tide_err_is_set(err) || !tide_sink_has_state(db, tide_dataset_names(claim->ds), row->sink, "active", err) ||
       claim->watermark.since != seen.since || claim->watermark.generation != seen.generation ||
-      tide_batch_is_open(db, claim->runner->schema, row->sink, row->dataset, row->partition, err))
+      tide_batch_is_open(db, tide_dataset_names(claim->ds), row->sink, row->partition, err))
     return false;
   count_chosen(claim, err); /* from now on none can be deleted */
   row->rows = claim->range.rows;
   if (row->rows == 0)
     return false;
   guard_layout(claim, err);
-  tide_batch_insert(db, claim->runner->schema, row, tide_dataset_now_ms(claim->ds), err);
+  tide_batch_insert(db, tide_dataset_names(claim->ds), row, tide_dataset_now_ms(claim->ds), err);
   const struct tide_sink_place place = {claim->runner->schema, row->sink, row->dataset, claim->config->place};
   if (place.place != NULL && !claim->runner->told && !tide_err_is_set(err))
     tide_sink_count_next(db, &place, err);
@@ -366,7 +366,7 @@ static bool replace(struct tide_runner *runner, struct tide_dataset *ds, struct 
   bool made = false;
   tide_durable_begin(db, runner->schema, &durable, err);
   if (!tide_err_is_set(err) && tide_batch_give_up(db, runner->schema, old->batch, err)) {
-    tide_batch_insert(db, runner->schema, row, tide_dataset_now_ms(ds), err);
+    tide_batch_insert(db, tide_dataset_names(ds), row, tide_dataset_now_ms(ds), err);
     made = true;
   }
   tide_durable_end(&durable, err);

@@ -159,11 +159,11 @@ static void ack_within(struct tide_deliveries *deliveries, const struct tide_bat
                                .object = delivered > 0 ? row->object : NULL,
                                .hash = delivered > 0 ? shipment->hash : NULL,
                                .reason = shipment->altered > 0 ? reason : NULL};
-  tide_exportlog_ack(runner->conn->db, runner->schema, row, &log, err);
+  tide_exportlog_ack(runner->conn->db, tide_dataset_names(deliveries->ds), row, &log, err);
   tide_dead_rows_insert(dead, runner, row, tide_dataset_now_ms(deliveries->ds), err);
   if (shipment->rows > 0 && !tide_err_is_set(err))
-    tide_sink_count_mark(runner->conn->db, &place, deliveries->outlet.count.tick, deliveries->outlet.count.refused,
-                         err);
+    tide_sink_count_mark(runner->conn->db, deliveries->ds->pool, &place, deliveries->outlet.count.tick,
+                         deliveries->outlet.count.refused, err);
 }
 
 static void ack(struct tide_deliveries *deliveries, const struct tide_batch_row *row,
@@ -239,7 +239,8 @@ static void bury(struct tide_deliveries *deliveries, const struct tide_batch_row
       "state to active): %s",
       DEAD_IN_A_ROW_MAX, message);
   deliveries->outlet.count.refused = 0; /* for when the sink is active again */
-  tide_sink_count_mark(deliveries->runner->conn->db, &place, deliveries->outlet.count.tick, 0, err);
+  tide_sink_count_mark(deliveries->runner->conn->db, deliveries->ds->pool, &place, deliveries->outlet.count.tick, 0,
+                       err);
   set_state(deliveries, "blocked", err);
   keep(deliveries, row, said.msg, 0, err);
 }

@@ -93,8 +93,8 @@ static void put_part(struct peeking *peeking, const struct tide_backlog_part *pa
   const struct tide_claim_reach reach = {part->partition, part->newest, 0};
   const enum tide_claim_outcome outcome =
       tide_claim_look(runner, sink, &peeking->config, peeking->ds, &reach, &view, err);
-  const bool open = view.partition != NULL && tide_batch_is_open(runner->conn->db, runner->schema, sink->sink,
-                                                                 sink->dataset, view.partition, err);
+  const bool open = view.partition != NULL && tide_batch_is_open(runner->conn->db, tide_dataset_names(peeking->ds),
+                                                                 sink->sink, view.partition, err);
   const bool waits = outcome == TIDE_CLAIM_WAITS ||
                      (!runner->now && !tide_sink_is_due(peeking->not_before, tide_dataset_now_ms(peeking->ds)));
   if (view.partition != NULL && !open && begin_batch(peeking, view.partition, waits ? "wait" : "export", err)) {

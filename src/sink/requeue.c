@@ -92,7 +92,7 @@ static bool settle(struct requeuing *requeuing, const struct tide_dead_row *row,
     tide_dead_refuse(db, runner->schema, row->id, reason, err);
   if (taken)
     requeuing->outlet.count.refused = 0;
-  tide_sink_count_mark(db, place, requeuing->outlet.count.tick, requeuing->outlet.count.refused, err);
+  tide_sink_count_mark(db, NULL, place, requeuing->outlet.count.tick, requeuing->outlet.count.refused, err);
   tide_durable_end(&txn, err);
   if (taken)
     requeuing->result->delivered++;

@@ -183,13 +183,18 @@ static void begin_new_tick(struct ticking *ticking) {
   ticking->deliveries.runner->told = false;
 }
 
-/* What is open already, then what is new. */
+/* What is open already, then what is new. The batches share their statements: to compile those of one costs more than
+ * all else about a small one. */
 static void work(struct ticking *ticking, struct tide_err *err) {
   struct tide_runner *runner = ticking->deliveries.runner;
+  struct tide_stmt_pool *pool = ticking->deliveries.ds->pool;
+  tide_stmt_pool_hold(pool);
   sqlite3_stmt *interrupt = tide_interrupt_prepare(runner->conn->db, err);
   struct waiting waiting = {interrupt, runner};
   const struct tide_patience patience = {is_over, &waiting};
+  struct tide_terms terms = {0};
   runner->patience = &patience;
+  runner->terms = &terms;
   runner->told = false;
   ship_open(ticking, err);
   begin_new_tick(ticking);
@@ -198,7 +203,10 @@ static void work(struct ticking *ticking, struct tide_err *err) {
       export_new(ticking, err);
     note_at_the_end(ticking, err);
   }
+  tide_stmt_pool_release(pool);
   tide_deliveries_clear(&ticking->deliveries);
+  tide_terms_clear(&terms);
+  runner->terms = NULL;
   runner->patience = NULL;
   sqlite3_finalize(interrupt);
 }
@@ -255,6 +263,7 @@ int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *si
   if (ticking.deliveries.ds != NULL)
     tide_sinks_complete(runner->conn->db, runner->schema, err);
   if (!tide_err_is_set(err) && find_work(&ticking, sink, err) && parse_config(&ticking, err) == 0) {
+    tide_stmt_pool_hold(ticking.deliveries.ds->pool);
     for (size_t i = 0; i < ticking.backlog.nparts && !tide_err_is_set(err); i++) {
       const struct tide_claim_reach reach = {ticking.backlog.parts[i].partition, ticking.backlog.parts[i].newest, 0};
       if (tide_claim_next(runner, &ticking.backlog.sink, &ticking.config, ticking.deliveries.ds, &reach, &row, err) ==
@@ -263,6 +272,7 @@ int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *si
         tide_batch_row_clear(&row);
     }
     open = count_open(&ticking, err);
+    tide_stmt_pool_release(ticking.deliveries.ds->pool);
   }
   clear_ticking(&ticking);
   return open;
@@ -293,8 +303,9 @@ void tide_runner_ack(struct tide_runner *runner, const struct tide_batch_row *ro
   if (tide_err_is_set(err))
     return;
   tide_durable_begin_plain(runner->conn->db, runner->schema, &txn, err);
+  const struct tide_names names = {.schema = runner->schema, .dataset = row->dataset};
   if (!tide_err_is_set(err))
-    tide_exportlog_ack(runner->conn->db, runner->schema, row, &log, err);
+    tide_exportlog_ack(runner->conn->db, names, row, &log, err);
   tide_durable_end(&txn, err);
   *ret_ack = log;
 }

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "engine/dataset.h"
 #include "sink/scheme.h"
+#include "sink/terms.h"
 #include "store/exportlog.h"
 #include "store/sink_row.h"
 
@@ -17,8 +18,9 @@ struct tide_runner {
   const char *schema;
   const char *owner; /* this connection, as batches name it */
   const struct tide_patience *patience;
-  bool now;             /* ignore min_rows, max_delay and not_before */
-  int64_t batches_left; /* how many more may be shipped */
+  struct tide_terms *terms; /* of the batch that was shipped last, while a tick is */
+  bool now;                 /* ignore min_rows, max_delay and not_before */
+  int64_t batches_left;     /* how many more may be shipped */
   /* Renews the lease of the batch under way, when it is time; called now and then in long waits. NULL: none is. */
   void (*renew)(void *context, struct tide_err *err);
   void *renew_context;

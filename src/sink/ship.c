@@ -15,8 +15,7 @@ struct shipping {
   const struct tide_batch_row *row;
   bool again;
   struct tide_dataset *ds;
-  struct tide_frozen frozen;
-  struct tide_sink_config config;
+  struct tide_terms *terms; /* the runner's */
   struct tide_rows rows;
   struct tide_encoder *encoder;
   struct tide_outlet *outlet;
@@ -66,16 +65,14 @@ static void open_shipping(struct shipping *ship, struct tide_err *err) {
   if (ship->ds == NULL)
     return;
   ship->renewed_at = tide_dataset_now_ms(ship->ds);
-  if (tide_frozen_read(ship->runner->conn->db, row->config, &ship->frozen, err) != 0)
+  if (tide_terms_read(ship->terms, ship->runner->conn->db, ship->runner->schemes, ship->ds->spec, row->config, err) !=
+          0 ||
+      tide_rows_open(&ship->rows, ship->ds, &ship->terms->config, row->partition, row->since, row->until, err) != 0)
     return;
-  const struct tide_sink_words words = tide_sink_words_of(&ship->frozen);
-  if (tide_sink_config_parse(ship->runner->schemes, ship->ds->spec, &words, &ship->config, err) != 0 ||
-      tide_rows_open(&ship->rows, ship->ds, &ship->config, row->partition, row->since, row->until, err) != 0)
-    return;
-  if (ship->config.scheme == NULL || row->object == NULL)
+  if (ship->terms->config.scheme == NULL || row->object == NULL)
     tide_err_set(err, SQLITE_CORRUPT, "batch %lld has no target in its config", (long long)row->batch);
   else
-    ship->encoder = tide_ship_encoder(&ship->config, &ship->rows, row, &ship->frozen, err);
+    ship->encoder = tide_ship_encoder(&ship->terms->config, &ship->rows, row, &ship->terms->frozen, err);
 }
 
 static void close_shipping(struct shipping *ship) {
@@ -83,8 +80,6 @@ static void close_shipping(struct shipping *ship) {
   if (ship->target != NULL)
     ship->target->methods->abort(ship->target);
   tide_rows_clear(&ship->rows);
-  tide_sink_config_clear(&ship->config);
-  tide_frozen_clear(&ship->frozen);
   tide_buf_clear(&ship->out);
   tide_dataset_release(ship->ds);
 }
@@ -110,7 +105,7 @@ static void renew(void *context, struct tide_err *err) {
 }
 
 static const char *log_id_of(const struct shipping *ship) {
-  return ship->frozen.log_id != NULL ? ship->frozen.log_id : ship->ds->config.log_id;
+  return ship->terms->frozen.log_id != NULL ? ship->terms->frozen.log_id : ship->ds->config.log_id;
 }
 
 static struct tide_object object_of(const struct shipping *ship) {
@@ -119,8 +114,8 @@ static struct tide_object object_of(const struct shipping *ship) {
                               .token = ship->row->batch,
                               .again = ship->again,
                               .key = ship->row->key,
-                              .media_type = ship->config.format->media_type,
-                              .content_encoding = ship->config.format->content_encoding,
+                              .media_type = ship->terms->config.format->media_type,
+                              .content_encoding = ship->terms->config.format->content_encoding,
                               .tick = ship->outlet->count.tick,
                               .tick_token = ship->outlet->count.token};
 }
@@ -131,13 +126,14 @@ static void begin(struct shipping *ship, struct tide_err *err) {
   const struct tide_batch_row *row = ship->row;
   const struct tide_outlet_call call = {
       .db = runner->conn->db,
-      .place = {runner->schema, row->sink, row->dataset, ship->config.place},
+      .place = {runner->schema, row->sink, row->dataset, ship->terms->config.place},
       .log_id = log_id_of(ship),
-      .dataset = ship->frozen.dataset != NULL ? ship->frozen.dataset : row->dataset,
+      .dataset = ship->terms->frozen.dataset != NULL ? ship->terms->frozen.dataset : row->dataset,
       .batch = row->batch,
       .patience = runner->patience,
   };
-  if (!tide_outlet_open(ship->outlet, &call, &ship->config, ship->frozen.options, &ship->shipment.answer.tick, err)) {
+  if (!tide_outlet_open(ship->outlet, &call, &ship->terms->config, ship->terms->frozen.options,
+                        &ship->shipment.answer.tick, err)) {
     ship->shipment.answer.verdict = TIDE_VERDICT_AHEAD;
     tide_outlet_refuse_ahead(call.place.place, row->sink, ship->shipment.answer.tick, err);
   }
@@ -192,7 +188,7 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
   if (target->methods->open_read(target, ship->row->object, err) != 0)
     return;
   struct tide_err unreadable = {0};
-  const int rc = ship->config.format->hash_object(read_object, ship, hash, &unreadable);
+  const int rc = ship->terms->config.format->hash_object(read_object, ship, hash, &unreadable);
   target->methods->close_read(target);
   if (rc == 0 && strcmp(hash, ship->shipment.hash) == 0) {
     ship->shipment.bytes = ship->existing; /* one that another library version wrote has a size of its own */
@@ -203,7 +199,7 @@ static void compare_existing(struct shipping *ship, struct tide_err *err) {
   else
     tide_err_set(err, SQLITE_CONSTRAINT,
                  "object %s is already in %s and holds other rows: it is left as it is, move it away",
-                 ship->row->object, ship->config.place);
+                 ship->row->object, ship->terms->config.place);
 }
 
 /* ---- the table that the objects are ---- */
@@ -217,17 +213,18 @@ static void commit_to_table(struct shipping *ship, struct tide_err *err) {
     ship->encoder->methods->put_stats(ship->encoder, &stats, err);
     tide_buf_put_u8(&stats, 0, err);
   }
-  const struct tide_delta_add add = {.object = object_of(ship),
-                                     .size = ship->shipment.bytes,
-                                     .rows = ship->shipment.rows,
-                                     .stats = (const char *)stats.data,
-                                     .columns = {ship->rows.spec, ship->config.columns, ship->config.ncolumns},
-                                     .partition_values = ship->rows.values,
-                                     .sink = row->sink,
-                                     .partition = row->partition,
-                                     .generation = row->generation,
-                                     .until = row->until,
-                                     .now_ms = tide_dataset_now_ms(ship->ds)};
+  const struct tide_delta_add add = {
+      .object = object_of(ship),
+      .size = ship->shipment.bytes,
+      .rows = ship->shipment.rows,
+      .stats = (const char *)stats.data,
+      .columns = {ship->rows.spec, ship->terms->config.columns, ship->terms->config.ncolumns},
+      .partition_values = ship->rows.values,
+      .sink = row->sink,
+      .partition = row->partition,
+      .generation = row->generation,
+      .until = row->until,
+      .now_ms = tide_dataset_now_ms(ship->ds)};
   if (ship->outlet->delta == NULL && !tide_err_is_set(err))
     ship->outlet->delta = tide_delta_create(ship->target, err);
   if (!tide_err_is_set(err) && tide_delta_commit(ship->outlet->delta, &add, &altered, err) == 0 && altered)
@@ -253,13 +250,13 @@ static void finish(struct shipping *ship, struct tide_err *err) {
     ship->target->methods->commit(ship->target, &ship->shipment.answer, err);
   if (ship->shipment.answer.verdict == TIDE_VERDICT_EXISTS && !tide_err_is_set(err))
     compare_existing(ship, err);
-  if (ship->config.delta && !tide_err_is_set(err))
+  if (ship->terms->config.delta && !tide_err_is_set(err))
     commit_to_table(ship, err);
 }
 
 void tide_ship(struct tide_runner *runner, const struct tide_batch_row *row, bool again, struct tide_outlet *outlet,
                struct tide_shipment *ret_shipment, struct tide_err *err) {
-  struct shipping ship = {.runner = runner, .row = row, .again = again, .outlet = outlet};
+  struct shipping ship = {.runner = runner, .row = row, .again = again, .terms = runner->terms, .outlet = outlet};
   open_shipping(&ship, err);
   runner->renew = renew;
   runner->renew_context = &ship;

@@ -147,14 +147,18 @@ void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_confi
 
 void tide_catalog_summary(sqlite3 *db, struct tide_names names, struct tide_catalog_summary *ret_summary,
                           struct tide_err *err) {
-  const struct tide_catalog_summary summary = {
-      .deleted_max =
-          tide_stmt_int(db, 0, err, "SELECT max(since) FROM " TIDE_TABLE("deleted"), names.schema, names.dataset),
-      .segments_last = tide_stmt_int(db, 0, err, "SELECT max(last_since) FROM " TIDE_TABLE("partition"), names.schema,
-                                     names.dataset),
-      .partitions =
-          tide_stmt_int(db, 0, err, "SELECT count(*) FROM (SELECT 1 FROM " TIDE_TABLE("partition") " LIMIT %d)",
-                        names.schema, names.dataset, TIDE_CATALOG_PARTITIONS_COUNTED)};
+  struct tide_catalog_summary summary = {0};
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err,
+      "SELECT (SELECT max(since) FROM " TIDE_TABLE("deleted") "), (SELECT max(last_since) FROM " TIDE_TABLE(
+          "partition") "), (SELECT count(*) FROM (SELECT 1 FROM " TIDE_TABLE("partition") " LIMIT %d))",
+      names.schema, names.dataset, names.schema, names.dataset, names.schema, names.dataset,
+      TIDE_CATALOG_PARTITIONS_COUNTED);
+  if (tide_stmt_row(stmt, err))
+    summary = (struct tide_catalog_summary){.deleted_max = sqlite3_column_int64(stmt, 0),
+                                            .segments_last = sqlite3_column_int64(stmt, 1),
+                                            .partitions = sqlite3_column_int64(stmt, 2)};
+  tide_stmt_pool_give(names.pool, stmt);
   if (!tide_err_is_set(err))
     *ret_summary = summary;
 }

@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 #include "store/bind.h"
 
 /* ---- writing ---- */
@@ -144,13 +145,13 @@ struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, struct
     return NULL;
   spec->refs = 1;
   size_t cap = 0;
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err,
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err,
       "SELECT name, type, not_null, partition_at, dflt_value FROM " TIDE_TABLE("column") " ORDER BY ordinal LIMIT %d",
       names.schema, names.dataset, TIDE_SPEC_COLUMNS_MAX);
   while (tide_stmt_row(stmt, err))
     read_column(stmt, spec, &cap, names.dataset, err);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   if (!tide_err_is_set(err) && spec->ncolumns == 0)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_column is empty", names.dataset, names.dataset);
   if (!tide_err_is_set(err))

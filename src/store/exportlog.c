@@ -3,15 +3,21 @@
 #include "base/host.h"
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 
 /* ---- watermarks ---- */
 
-sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
-                                     struct tide_err *err) {
-  return tide_stmt_prepare(db, err,
-                           "SELECT until, generation FROM \"%w\".tidemark_export_log"
-                           " WHERE sink = %Q AND dataset = %Q AND partition = ?1 ORDER BY id DESC LIMIT 1",
-                           schema, sink, dataset);
+sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, struct tide_names names, const char *sink, struct tide_err *err) {
+  sqlite3_stmt *stmt =
+      tide_stmt_pool_take(names.pool, db, err,
+                          "SELECT until, generation FROM \"%w\".tidemark_export_log"
+                          " WHERE sink = ?2 AND dataset = %Q AND partition = ?1 ORDER BY id DESC LIMIT 1",
+                          names.schema, names.dataset);
+  tide_stmt_bind_texts(stmt, 2, &sink, 1, err);
+  if (!tide_err_is_set(err))
+    return stmt;
+  tide_stmt_pool_give(names.pool, stmt);
+  return NULL;
 }
 
 struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partition, size_t size, int64_t start,
@@ -82,34 +88,38 @@ int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_err *err) {
   return tide_stmt_int(db, 0, err, "SELECT max(batch) FROM \"%w\".tidemark_batch", schema);
 }
 
-bool tide_batch_is_open(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *partition,
+bool tide_batch_is_open(sqlite3 *db, struct tide_names names, const char *sink, const char *partition,
                         struct tide_err *err) {
-  return tide_stmt_int(db, 0, err,
-                       "SELECT 1 FROM \"%w\".tidemark_batch WHERE sink = %Q AND dataset = %Q AND partition = %Q",
-                       schema, sink, dataset, partition) != 0;
+  const char *const texts[] = {sink, partition};
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "SELECT 1 FROM \"%w\".tidemark_batch WHERE sink = ?1 AND dataset = %Q AND partition = ?2",
+      names.schema, names.dataset);
+  tide_stmt_bind_texts(stmt, 1, texts, 2, err);
+  const bool open = tide_stmt_row(stmt, err);
+  tide_stmt_pool_give(names.pool, stmt);
+  return open;
 }
 
-void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *row, int64_t now_ms,
+void tide_batch_insert(sqlite3 *db, struct tide_names names, struct tide_batch_row *row, int64_t now_ms,
                        struct tide_err *err) {
   sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err,
-                        "INSERT INTO \"%w\".tidemark_batch(sink, dataset, partition, key, object, config, owner, "
-                        "generation, since, until, rows,"
-                        " lease_until, claimed_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
-                        schema);
+      tide_stmt_pool_take(names.pool, db, err,
+                          "INSERT INTO \"%w\".tidemark_batch(sink, dataset, partition, key, object, config, owner, "
+                          "generation, since, until, rows,"
+                          " lease_until, claimed_at) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+                          names.schema);
   if (stmt == NULL)
     return;
   const char *const texts[] = {row->sink, row->dataset, row->partition, row->key, row->object, row->config, row->owner};
   const int64_t numbers[] = {row->generation, row->since, row->until, row->rows, row->lease_until, now_ms};
   const int ntexts = (int)(sizeof texts / sizeof *texts);
-  for (int i = 0; i < ntexts; i++)
-    sqlite3_bind_text(stmt, i + 1, texts[i], -1, SQLITE_STATIC);
+  tide_stmt_bind_texts(stmt, 1, texts, ntexts, err);
   for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
     sqlite3_bind_int64(stmt, ntexts + i + 1, numbers[i]);
   if (row->owner == NULL)
     sqlite3_bind_null(stmt, ntexts + 5);
   tide_stmt_run(stmt, err);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   if (!tide_err_is_set(err))
     row->batch = sqlite3_last_insert_rowid(db);
 }
@@ -161,16 +171,22 @@ bool tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char 
 
 /* ---- acks ---- */
 
-void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch_row *row, const struct tide_ack *ack,
-                        struct tide_err *err) {
-  tide_stmt_exec(
-      db, err,
+void tide_exportlog_ack(sqlite3 *db, struct tide_names names, const struct tide_batch_row *row,
+                        const struct tide_ack *ack, struct tide_err *err) {
+  const int64_t numbers[] = {row->batch, ack->rows, ack->skipped, ack->dead, ack->bytes};
+  const char *const texts[] = {ack->object, ack->hash, ack->reason};
+  const int nnumbers = (int)(sizeof numbers / sizeof *numbers);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err,
       "INSERT INTO \"%w\".tidemark_export_log(sink, dataset, partition, generation, since, until, rows, skipped,"
       " dead, bytes, object, hash, reason)"
-      " SELECT sink, dataset, partition, generation, since, until, %lld, %lld, %lld, %lld, %Q, %Q, %Q"
-      " FROM \"%w\".tidemark_batch WHERE batch = %lld",
-      schema, (long long)ack->rows, (long long)ack->skipped, (long long)ack->dead, (long long)ack->bytes, ack->object,
-      ack->hash, ack->reason, schema, (long long)row->batch);
+      " SELECT sink, dataset, partition, generation, since, until, ?2, ?3, ?4, ?5, ?6, ?7, ?8"
+      " FROM \"%w\".tidemark_batch WHERE batch = ?1",
+      names.schema, names.schema);
+  tide_stmt_bind_ints(stmt, numbers, nnumbers);
+  tide_stmt_bind_texts(stmt, nnumbers + 1, texts, (int)(sizeof texts / sizeof *texts), err);
+  tide_stmt_run(stmt, err);
+  tide_stmt_pool_give(names.pool, stmt);
   if (!tide_err_is_set(err) && sqlite3_changes(db) == 0)
     tide_err_set(err, SQLITE_CONSTRAINT,
                  "batch %lld is not open any more: another process has taken it over, or it was given up",

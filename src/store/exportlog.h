@@ -18,8 +18,8 @@ struct tide_watermark {
   int64_t since;
   int64_t generation;
 };
-sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
-                                     struct tide_err *err);
+/* The sink's name must live until the statement is given back. */
+sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, struct tide_names names, const char *sink, struct tide_err *err);
 /* The last row's until, or start when the log has none. */
 struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partition, size_t size, int64_t start,
                                          struct tide_err *err);
@@ -62,7 +62,7 @@ void tide_batch_row_clear(struct tide_batch_row *row);
 int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_err *err);
 
 /* Whether the sink has an open batch of that partition. */
-bool tide_batch_is_open(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *partition,
+bool tide_batch_is_open(sqlite3 *db, struct tide_names names, const char *sink, const char *partition,
                         struct tide_err *err);
 
 /* Whether a batch of that number, or with that object (NULL: none), is open. */
@@ -73,7 +73,7 @@ bool tide_batch_is_known(sqlite3 *db, const char *schema, int64_t batch, const c
 bool tide_batch_give_up(sqlite3 *db, const char *schema, int64_t batch, struct tide_err *err);
 
 /* Inserts it, with claimed_at; row->batch is set. */
-void tide_batch_insert(sqlite3 *db, const char *schema, struct tide_batch_row *row, int64_t now_ms,
+void tide_batch_insert(sqlite3 *db, struct tide_names names, struct tide_batch_row *row, int64_t now_ms,
                        struct tide_err *err);
 
 /* Gives the batch a new owner and a new number, which row->batch then has. false, without an error, when it is gone
@@ -103,8 +103,8 @@ struct tide_ack {
 
 /* Inserts the log row of a batch, which ends it; refused (SQLITE_CONSTRAINT) when the batch is gone or has another
  * number by now. */
-void tide_exportlog_ack(sqlite3 *db, const char *schema, const struct tide_batch_row *row, const struct tide_ack *ack,
-                        struct tide_err *err);
+void tide_exportlog_ack(sqlite3 *db, struct tide_names names, const struct tide_batch_row *row,
+                        const struct tide_ack *ack, struct tide_err *err);
 
 /* ---- gaps ---- */
 

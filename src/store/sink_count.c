@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 
 void tide_sink_count_read(sqlite3 *db, const struct tide_sink_place *place, struct tide_sink_count *ret_count,
                           struct tide_err *err) {
@@ -31,14 +32,20 @@ void tide_sink_count_next(sqlite3 *db, const struct tide_sink_place *place, stru
                  place->schema, place->sink, place->dataset, place->place, place->schema, place->sink, place->dataset);
 }
 
-void tide_sink_count_mark(sqlite3 *db, const struct tide_sink_place *place, int64_t tick, int64_t refused,
-                          struct tide_err *err) {
-  tide_stmt_exec(db, err,
-                 "UPDATE \"%w\".tidemark_sink_count SET marked = max(marked, %lld), attempts = 0, not_before = 0,"
-                 " refused = %lld WHERE sink = %Q AND dataset = %Q AND place = %Q"
-                 " AND (marked < %lld OR attempts > 0 OR refused <> %lld)",
-                 place->schema, (long long)tick, (long long)refused, place->sink, place->dataset, place->place,
-                 (long long)tick, (long long)refused);
+void tide_sink_count_mark(sqlite3 *db, struct tide_stmt_pool *pool, const struct tide_sink_place *place, int64_t tick,
+                          int64_t refused, struct tide_err *err) {
+  const int64_t numbers[] = {tick, refused};
+  const char *const texts[] = {place->sink, place->dataset, place->place};
+  sqlite3_stmt *stmt =
+      tide_stmt_pool_take(pool, db, err,
+                          "UPDATE \"%w\".tidemark_sink_count SET marked = max(marked, ?1), attempts = 0,"
+                          " not_before = 0, refused = ?2 WHERE sink = ?3 AND dataset = ?4 AND place = ?5"
+                          " AND (marked < ?1 OR attempts > 0 OR refused <> ?2)",
+                          place->schema);
+  tide_stmt_bind_ints(stmt, numbers, 2);
+  tide_stmt_bind_texts(stmt, 3, texts, 3, err);
+  tide_stmt_run(stmt, err);
+  tide_stmt_pool_give(pool, stmt);
 }
 
 void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int64_t not_before, struct tide_err *err) {
@@ -69,10 +76,16 @@ int64_t tide_sink_fork(sqlite3 *db, const char *schema, const char *sink, const 
   return tide_err_is_set(err) ? 0 : sqlite3_changes64(db);
 }
 
-bool tide_sink_has_state(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *state,
+bool tide_sink_has_state(sqlite3 *db, struct tide_names names, const char *sink, const char *state,
                          struct tide_err *err) {
-  return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_sink WHERE sink = %Q AND dataset = %Q AND state = %Q",
-                       schema, sink, dataset, state) != 0;
+  const char *const texts[] = {sink, state};
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "SELECT 1 FROM \"%w\".tidemark_sink WHERE sink = ?1 AND dataset = %Q AND state = ?2",
+      names.schema, names.dataset);
+  tide_stmt_bind_texts(stmt, 1, texts, 2, err);
+  const bool has = tide_stmt_row(stmt, err);
+  tide_stmt_pool_give(names.pool, stmt);
+  return has;
 }
 
 void tide_sink_set_state(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *expected,

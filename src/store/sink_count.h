@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/sqlite.h"
+#include "store/names.h"
 
 /* Nobody is asked to wait longer, ms; a time further ahead than that was written by a clock that has been set back. */
 enum { TIDE_SINK_WAIT_MAX_MS = 86400000 };
@@ -51,8 +52,8 @@ void tide_sink_count_read(sqlite3 *db, const struct tide_sink_place *place, stru
 void tide_sink_count_next(sqlite3 *db, const struct tide_sink_place *place, struct tide_err *err);
 
 /* Within the transaction of an ack: the target was told that tick, and works. refused: rows set aside since one was taken. */
-void tide_sink_count_mark(sqlite3 *db, const struct tide_sink_place *place, int64_t tick, int64_t refused,
-                          struct tide_err *err);
+void tide_sink_count_mark(sqlite3 *db, struct tide_stmt_pool *pool, const struct tide_sink_place *place, int64_t tick,
+                          int64_t refused, struct tide_err *err);
 
 /* Notes that the place failed once more, and when it may be tried again. */
 void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int64_t not_before, struct tide_err *err);
@@ -71,7 +72,7 @@ int64_t tide_sink_fork(sqlite3 *db, const char *schema, const char *sink, const 
 /* ---- states ---- */
 
 /* Whether the sink is there in that state. */
-bool tide_sink_has_state(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *state,
+bool tide_sink_has_state(sqlite3 *db, struct tide_names names, const char *sink, const char *state,
                          struct tide_err *err);
 
 /* Sets the sink's state when it is the one expected; nothing otherwise. */

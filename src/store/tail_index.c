@@ -156,11 +156,12 @@ bool tide_tail_index_holds(const struct tide_tail_index *index, sqlite3 *db, str
 void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct tide_names names, struct tide_err *err) {
   const size_t known = index->count;
   /* an empty index asks without a bound, so that a row whose number cannot be is seen, and refused */
-  sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err,
-                        "SELECT last_since, first_since, partition, rows, length(data)"
-                        " FROM " TIDE_TABLE("tail") " WHERE last_since > %lld ORDER BY last_since",
-                        names.schema, names.dataset, (long long)(known > 0 ? tide_tail_index_last(index) : INT64_MIN));
+  sqlite3_stmt *stmt = tide_stmt_pool_take(names.pool, db, err,
+                                           "SELECT last_since, first_since, partition, rows, length(data)"
+                                           " FROM " TIDE_TABLE("tail") " WHERE last_since > ?1 ORDER BY last_since",
+                                           names.schema, names.dataset);
+  const int64_t above = known > 0 ? tide_tail_index_last(index) : INT64_MIN;
+  tide_stmt_bind_ints(stmt, &above, 1);
   sqlite3_blob *blob = NULL;
   while (tide_stmt_row(stmt, err)) {
     struct tide_tail_entry entry = {.last_since = sqlite3_column_int64(stmt, 0),
@@ -175,7 +176,7 @@ void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct t
       tide_tail_index_add(index, entry, err);
   }
   sqlite3_blob_close(blob);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   if (index->count > known && !tide_err_is_set(err))
     read_hash(db, names, tide_tail_index_last(index), index->hash, err);
 }

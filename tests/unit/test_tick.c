@@ -94,6 +94,37 @@ END_TEST
 
 /* ---- what a tick costs ---- */
 
+static int compiled_acks, compiled_claims;
+
+static int watch_compiling(void *context, int action, const char *table, const char *b, const char *c, const char *d) {
+  (void)context, (void)b, (void)c, (void)d;
+  compiled_acks += action == SQLITE_INSERT && strcmp(table, "tidemark_export_log") == 0;
+  compiled_claims += action == SQLITE_INSERT && strcmp(table, "tidemark_batch") == 0;
+  return SQLITE_OK;
+}
+
+static int open_statements(void) {
+  int count = 0;
+  for (sqlite3_stmt *stmt = sqlite3_next_stmt(db, NULL); stmt != NULL; stmt = sqlite3_next_stmt(db, stmt))
+    count++;
+  return count;
+}
+
+START_TEST(batches_of_a_tick_share_their_statements) {
+  begin();
+  db_exec(db, "INSERT INTO logs VALUES ('a', '1'), ('b', '2'), ('c', '3'), ('d', '4')");
+  const int before = open_statements();
+  sqlite3_set_authorizer(db, watch_compiling, NULL);
+  ck_assert_str_eq(tick("batches"), "4");
+  ck_assert_int_eq(compiled_acks, 1);
+  ck_assert_int_eq(compiled_claims, 1);
+  ck_assert_int_eq(open_statements(), before); /* and none stays */
+  sqlite3_set_authorizer(db, NULL, NULL);
+  check_archive();
+  end();
+}
+END_TEST
+
 START_TEST(idle_tick_writes_nothing) {
   begin();
   db_exec(db, "INSERT INTO logs VALUES ('a', '1'), ('b', '2'); UPDATE tidemark_sink SET filter = 'body > 1'");
@@ -392,6 +423,7 @@ int main(void) {
   const TTest *const tests[] = {nothing_may_be_open,
                                 synchronous_is_put_back,
                                 claim_is_synced_before_a_byte_leaves,
+                                batches_of_a_tick_share_their_statements,
                                 idle_tick_writes_nothing,
                                 sink_that_has_everything_knows,
                                 rewind_during_a_tick_is_not_overlooked,
