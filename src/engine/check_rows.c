@@ -201,7 +201,8 @@ static void check_entry(struct walk *walk, struct tide_err *err) {
     partition->end = entry->last_since;
   tide_check_deleted_pass(&walk->deleted, check, partition->id, entry->first_since, err);
   tide_batch_reset(&check->batch);
-  if (tide_tail_read(walk->tail_data, check->names, check->spec, entry, &check->batch, err)) {
+  const struct tide_tail_part whole = tide_tail_whole(entry);
+  if (tide_tail_read(walk->tail_data, check->names, check->spec, &whole, &check->batch, err)) {
     check_entry_rows(walk, err);
     check_entry_values(walk, err);
     return;

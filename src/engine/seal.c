@@ -80,7 +80,8 @@ static void take_tail(struct tide_sealer *sealer, struct tide_err *err) {
   const size_t count = list_entries(sealer, err);
   for (size_t i = 0; i < count && !tide_err_is_set(err); i++) {
     const struct tide_tail_entry *entry = &sealer->entries[i];
-    if (!tide_tail_read(sealer->tail_stmt, sealer->names, sealer->ds->spec, entry, &sealer->gathered, err))
+    const struct tide_tail_part whole = tide_tail_whole(entry);
+    if (!tide_tail_read(sealer->tail_stmt, sealer->names, sealer->ds->spec, &whole, &sealer->gathered, err))
       tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is missing", sealer->ds->name,
                    sealer->ds->name, (long long)entry->last_since);
     tide_stmt_bind_ints(sealer->delete_stmt, &entry->last_since, 1);

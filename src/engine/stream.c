@@ -324,7 +324,8 @@ static bool next_of_tail(struct tide_stream *stream, struct tide_err *err) {
       continue;
     sqlite3_stmt *stmt = tide_stream_shared_need(shared, &shared->tail_stmt, tide_tail_prepare, err);
     tide_window_start_tail(&stream->window, shared->spec);
-    if (!tide_tail_read(stmt, tide_dataset_names(shared->ds), shared->spec, entry, &stream->window.batch, err)) {
+    const struct tide_tail_part part = {entry, stream->above, stream->upto};
+    if (!tide_tail_read(stmt, tide_dataset_names(shared->ds), shared->spec, &part, &stream->window.batch, err)) {
       tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is missing", shared->ds->name,
                    shared->ds->name, (long long)entry->last_since);
       return false;

@@ -213,19 +213,24 @@ static void decode_row(struct tide_rd *rd, const struct tide_spec *spec, uint64_
   }
 }
 
+/* Reads the next row. false when it is damaged. */
+static bool read_row(struct tide_tail_walk *walk, const struct tide_spec *spec, struct tide_val *values) {
+  struct tide_rd *rd = &walk->rd;
+  const uint64_t step = tide_rd_varint(rd);
+  if ((walk->row == 0) != (step == 0) || step > (uint64_t)walk->last_since - (uint64_t)walk->since)
+    rd->bad = true;
+  walk->since = (int64_t)((uint64_t)walk->since + step);
+  walk->ingested_at = (int64_t)((uint64_t)walk->ingested_at + (uint64_t)tide_rd_zigzag(rd));
+  decode_row(rd, spec, walk->columns, values);
+  return !rd->bad;
+}
+
 size_t tide_tail_walk_next(struct tide_tail_walk *walk, const struct tide_spec *spec, size_t rows_max,
                            struct tide_batch *batch, struct tide_err *err) {
-  struct tide_rd *rd = &walk->rd;
   struct tide_val *values = walk->row < walk->rows ? tide_alloc_zero(spec->ncolumns, sizeof *values, err) : NULL;
   size_t taken = 0;
   for (; values != NULL && taken < rows_max && walk->row < walk->rows && !tide_err_is_set(err); walk->row++, taken++) {
-    const uint64_t step = tide_rd_varint(rd);
-    if ((walk->row == 0) != (step == 0) || step > (uint64_t)walk->last_since - (uint64_t)walk->since)
-      rd->bad = true;
-    walk->since = (int64_t)((uint64_t)walk->since + step);
-    walk->ingested_at = (int64_t)((uint64_t)walk->ingested_at + (uint64_t)tide_rd_zigzag(rd));
-    decode_row(rd, spec, walk->columns, values);
-    if (rd->bad)
+    if (!read_row(walk, spec, values))
       break;
     tide_batch_append(batch, walk->since, walk->ingested_at, values, err);
   }
@@ -233,11 +238,19 @@ size_t tide_tail_walk_next(struct tide_tail_walk *walk, const struct tide_spec *
   return tide_err_is_set(err) ? 0 : taken;
 }
 
-/* All rows there are; bytes that do not hold just these turn the reader bad. */
-static void decode_rows(struct tide_tail_walk *walk, const struct tide_spec *spec, struct tide_batch *batch,
-                        struct tide_err *err) {
-  tide_tail_walk_next(walk, spec, SIZE_MAX, batch, err);
-  if (walk->since != walk->last_since || tide_rd_left(&walk->rd) != 0)
+/* The rows of a part; bytes that do not hold just the rows there are, as far as they are looked at, turn the reader
+ * bad. */
+static void decode_rows(struct tide_tail_walk *walk, const struct tide_spec *spec, const struct tide_tail_part *part,
+                        struct tide_batch *batch, struct tide_err *err) {
+  struct tide_val *values = tide_alloc_zero(spec->ncolumns, sizeof *values, err);
+  bool within = values != NULL;
+  for (; within && walk->row < walk->rows && !tide_err_is_set(err); walk->row++) {
+    within = read_row(walk, spec, values) && walk->since <= part->upto;
+    if (within && walk->since > part->above)
+      tide_batch_append(batch, walk->since, walk->ingested_at, values, err);
+  }
+  tide_free(values);
+  if (within && (walk->since != walk->last_since || tide_rd_left(&walk->rd) != 0))
     walk->rd.bad = true;
 }
 
@@ -259,8 +272,9 @@ void tide_tail_run_decode(const struct tide_tail_run *run, const struct tide_spe
 }
 
 static bool decode_entry(const unsigned char *data, size_t size, struct tide_tail_press *press,
-                         const struct tide_spec *spec, const struct tide_tail_entry *entry, struct tide_batch *batch,
+                         const struct tide_spec *spec, const struct tide_tail_part *part, struct tide_batch *batch,
                          struct tide_err *err) {
+  const struct tide_tail_entry *entry = part->entry;
   if (size < TAIL_HASH_SIZE)
     return false;
   struct tide_rd trailer = tide_rd_over(data + size - TAIL_HASH_SIZE, TAIL_HASH_SIZE);
@@ -285,7 +299,7 @@ static bool decode_entry(const unsigned char *data, size_t size, struct tide_tai
                                 .last_since = entry->last_since,
                                 .rows = front.rows,
                                 .columns = front.columns};
-  decode_rows(&walk, spec, batch, err);
+  decode_rows(&walk, spec, part, batch, err);
   return !walk.rd.bad;
 }
 
@@ -295,7 +309,8 @@ sqlite3_stmt *tide_tail_prepare(sqlite3 *db, struct tide_names names, struct tid
 }
 
 bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct tide_spec *spec,
-                    const struct tide_tail_entry *entry, struct tide_batch *batch, struct tide_err *err) {
+                    const struct tide_tail_part *part, struct tide_batch *batch, struct tide_err *err) {
+  const struct tide_tail_entry *entry = part->entry;
   if (tide_err_is_set(err))
     return false;
   sqlite3_bind_int64(stmt, 1, entry->last_since);
@@ -303,7 +318,7 @@ bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct ti
     return false;
   const unsigned char *data = sqlite3_column_blob(stmt, 0);
   const size_t size = (size_t)sqlite3_column_bytes(stmt, 0);
-  if (!decode_entry(data, size, names.press, spec, entry, batch, err))
+  if (!decode_entry(data, size, names.press, spec, part, batch, err))
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld is damaged", names.dataset, names.dataset,
                  (long long)entry->last_since);
   sqlite3_reset(stmt);

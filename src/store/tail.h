@@ -89,9 +89,19 @@ static inline void tide_tail_run_reset(struct tide_tail_run *run) {
 /* SELECT of the data of one entry: bind last_since as ?1. */
 sqlite3_stmt *tide_tail_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
-/* Appends an entry's rows to a batch. false when the tail has no such entry any more (it was sealed). Damage is
- * SQLITE_CORRUPT_VTAB naming table and entry. */
+/* The rows of an entry with above < since <= upto. */
+struct tide_tail_part {
+  const struct tide_tail_entry *entry;
+  int64_t above;
+  int64_t upto;
+};
+static inline struct tide_tail_part tide_tail_whole(const struct tide_tail_entry *entry) {
+  return (struct tide_tail_part){.entry = entry, .above = INT64_MIN, .upto = INT64_MAX};
+}
+
+/* Appends the rows of a part to a batch. false when the tail has no such entry any more (it was sealed). Damage up to
+ * the part's end is SQLITE_CORRUPT_VTAB naming table and entry. */
 bool tide_tail_read(sqlite3_stmt *stmt, struct tide_names names, const struct tide_spec *spec,
-                    const struct tide_tail_entry *entry, struct tide_batch *batch, struct tide_err *err);
+                    const struct tide_tail_part *part, struct tide_batch *batch, struct tide_err *err);
 
 #endif

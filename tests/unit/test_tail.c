@@ -56,7 +56,8 @@ static const struct tide_tail_entry two_entry = {.last_since = 7, .first_since =
 static int read_entry(sqlite3 *db, const struct tide_spec *spec, const struct tide_tail_entry *entry,
                       struct tide_batch *batch, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_tail_prepare(db, names, err);
-  tide_tail_read(stmt, names, spec, entry, batch, err);
+  const struct tide_tail_part whole = tide_tail_whole(entry);
+  tide_tail_read(stmt, names, spec, &whole, batch, err);
   sqlite3_finalize(stmt);
   return err->rc;
 }
@@ -200,6 +201,36 @@ START_TEST(rows_come_back_from_memory_and_from_the_table) {
 }
 END_TEST
 
+START_TEST(a_part_has_the_rows_between_its_bounds) {
+  static const struct {
+    int64_t above, upto;
+    size_t rows;
+    int64_t first;
+  } parts[] = {{0, 9, 2, 5}, {4, 7, 2, 5}, {5, 7, 1, 7}, {4, 6, 1, 5},
+               {4, 5, 1, 5}, {5, 6, 0, 0}, {7, 9, 0, 0}, {0, 4, 0, 0}};
+  struct tide_err err = {0};
+  struct tide_batch batch = {0};
+  struct tide_spec *spec = make_spec();
+  sqlite3 *db = open_db();
+  put_hashed(db, &two_entry, two_rows, sizeof two_rows);
+  tide_batch_init(&batch, spec->ncolumns, &err);
+  sqlite3_stmt *stmt = tide_tail_prepare(db, names, &err);
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    const struct tide_tail_part part = {&two_entry, parts[i].above, parts[i].upto};
+    tide_batch_reset(&batch);
+    ck_assert(tide_tail_read(stmt, names, spec, &part, &batch, &err));
+    ck_assert_uint_eq(batch.rows, parts[i].rows);
+    if (parts[i].rows > 0)
+      ck_assert_int_eq(batch.since[0], parts[i].first);
+  }
+  assert_ok(err);
+  sqlite3_finalize(stmt);
+  tide_batch_clear(&batch);
+  tide_spec_unref(spec);
+  sqlite3_close(db);
+}
+END_TEST
+
 START_TEST(columns_that_came_later_read_null) {
   static const char *const more[] = {"a TEXT", "p TEXT", "b", "c INTEGER", "partition_by=p"};
   struct tide_err err = {0};
@@ -283,7 +314,8 @@ START_TEST(an_entry_that_is_gone_is_no_damage) {
   sqlite3 *db = open_db();
   tide_batch_init(&batch, spec->ncolumns, &err);
   sqlite3_stmt *stmt = tide_tail_prepare(db, names, &err);
-  ck_assert(!tide_tail_read(stmt, names, spec, &two_entry, &batch, &err));
+  const struct tide_tail_part two_whole = tide_tail_whole(&two_entry);
+  ck_assert(!tide_tail_read(stmt, names, spec, &two_whole, &batch, &err));
   assert_ok(err);
   sqlite3_finalize(stmt);
   tide_batch_clear(&batch);
@@ -498,6 +530,7 @@ END_TEST
 int main(void) {
   const TTest *const tests[] = {bytes_are_those_of_the_header,
                                 rows_come_back_from_memory_and_from_the_table,
+                                a_part_has_the_rows_between_its_bounds,
                                 columns_that_came_later_read_null,
                                 each_changed_bit_is_noticed,
                                 data_of_another_row_is_noticed,
