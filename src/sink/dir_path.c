@@ -86,6 +86,23 @@ void tide_dir_fail_kind(const struct tide_dir_root *root, int folder, const char
                name, found, wanted);
 }
 
+/* Syncs a folder for the sake of its child's name there, unless that is the root's and the child the one that was synced
+ * there last: nearly all objects lie below one. It is held open, so that no other has its number. */
+static int sync_name(const struct tide_dir_root *root, int folder, bool of_root, int child) {
+  struct stat last, st;
+  int *synced = of_root ? root->synced : NULL;
+  if (synced != NULL && *synced >= 0 && fstat(*synced, &last) == 0 && fstat(child, &st) == 0 &&
+      last.st_dev == st.st_dev && last.st_ino == st.st_ino)
+    return 0;
+  const int rc = tide_dir_sync_folder(folder);
+  if (synced != NULL && rc == 0) {
+    if (*synced >= 0)
+      close(*synced);
+    *synced = fcntl(child, F_DUPFD_CLOEXEC, LOWEST_FD);
+  }
+  return rc;
+}
+
 /* The folder that name's first `size` bytes name, whose last part is in `folder`. */
 static int enter(const struct tide_dir_root *root, int folder, const char *name, size_t size,
                  enum tide_dir_missing missing, struct tide_err *err) {
@@ -106,7 +123,8 @@ static int enter(const struct tide_dir_root *root, int folder, const char *name,
     tide_err_set(err, SQLITE_CANTOPEN, "\"%s/%s\" does not exist", root->path, name);
   else if (child < 0)
     tide_dir_fail(root, "opening the folder of", name, errno, err);
-  else if (missing == TIDE_DIR_MISSING_IS_SYNCED && tide_dir_sync_folder(folder) != 0)
+  else if (missing == TIDE_DIR_MISSING_IS_SYNCED &&
+           sync_name(root, folder, memchr(name, '/', size) == NULL, child) != 0)
     tide_dir_fail(root, "syncing a folder of", name, errno, err);
   if (tide_err_is_set(err) && child >= 0) {
     close(child);

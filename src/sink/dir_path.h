@@ -12,6 +12,7 @@
 struct tide_dir_root {
   char *path; /* as the user wrote it, "" for "/", so that path, '/' and a name make a path for messages */
   int fd;
+  int *synced; /* the folder in the root whose name was synced last, -1: none; NULL: that is not remembered */
 };
 
 /* openat that goes on after a signal and gives a descriptor above 2, or -1 with errno. O_CLOEXEC is added. */

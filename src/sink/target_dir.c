@@ -19,6 +19,7 @@ enum { BUFFER_SIZE = 256 * 1024, FLAGS_READ = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
 struct dir_target {
   struct tide_target base;
   struct tide_dir_root root;
+  int synced;            /* the root's */
   unsigned char *buffer; /* small writes on their way to the file */
   size_t buffered;
   struct tide_dir_temporary temporary; /* the object under way */
@@ -222,6 +223,7 @@ static void dir_destroy(struct tide_target *target) {
   struct dir_target *dir = (struct dir_target *)target;
   end_object(dir);
   dir_close_read(target);
+  close_fd(&dir->synced);
   close_fd(&dir->root.fd);
   tide_free(dir->root.path);
   tide_free(dir->buffer);
@@ -262,7 +264,8 @@ struct tide_target *tide_target_dir_open(const char *path, struct tide_err *err)
     return NULL;
   dir->base.methods = &methods;
   dir->temporary = TIDE_DIR_TEMPORARY_NONE;
-  dir->root.fd = dir->folder = dir->reading = -1;
+  dir->root.synced = &dir->synced;
+  dir->root.fd = dir->folder = dir->reading = dir->synced = -1;
   dir->buffer = tide_alloc(BUFFER_SIZE, err);
   if (dir->buffer != NULL)
     open_root(dir, path, err);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -875,6 +876,44 @@ START_TEST(file_is_synced_before_it_is_named) {
 }
 END_TEST
 
+/* How often a folder is synced. */
+static struct {
+  const char *name;
+  int count;
+} synced;
+
+int fsync(int file) {
+  struct stat st, of_name;
+  if (synced.name != NULL && fstat(file, &st) == 0 && stat(below(synced.name), &of_name) == 0)
+    synced.count += st.st_dev == of_name.st_dev && st.st_ino == of_name.st_ino;
+  return (int)syscall(SYS_fsync, file);
+}
+
+static int syncs_of(const char *name, struct tide_target *target, const char *object) {
+  struct tide_err err = {0};
+  bool found = false;
+  synced.name = name;
+  synced.count = 0;
+  put(target, object, "1", &found, &err);
+  synced.name = NULL;
+  assert_ok(err);
+  return synced.count;
+}
+
+START_TEST(root_is_synced_once_for_a_folder) {
+  struct tide_target *target = open_target();
+  ck_assert_int_eq(syncs_of("", target, "logs/a/1"), 1);
+  ck_assert_int_eq(syncs_of("", target, "logs/b/1"), 0);
+  ck_assert_int_eq(syncs_of("logs", target, "logs/a/2"), 1);
+  ck_assert_int_eq(syncs_of("", target, "other/a/1"), 1);
+  char moved[sizeof root + 8];
+  snprintf(moved, sizeof moved, "%s/moved", root);
+  ck_assert_int_eq(rename(below("other"), moved), 0); /* another takes its place */
+  ck_assert_int_eq(syncs_of("", target, "other/a/1"), 1);
+  tide_target_destroy(target);
+}
+END_TEST
+
 static const char *stop_at;
 
 static void stop_at_step(const char *step) {
@@ -1099,6 +1138,7 @@ int main(void) {
                                 full_and_read_only_disks_have_their_codes,
                                 folder_without_permission_is_named,
                                 file_is_synced_before_it_is_named,
+                                root_is_synced_once_for_a_folder,
                                 killed_at_any_step_it_is_whole_or_absent,
                                 urls_become_paths,
                                 other_urls_are_refused_in_words,
