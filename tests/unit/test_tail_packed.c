@@ -105,7 +105,8 @@ static int read_into(struct bench *bench, const struct tide_tail_entry *entry, s
                      struct tide_err *err) {
   sqlite3_stmt *stmt = tide_tail_prepare(bench->db, bench->names, err);
   tide_batch_init(batch, bench->spec->ncolumns, err);
-  tide_tail_read(stmt, bench->names, bench->spec, entry, batch, err);
+  const struct tide_tail_part whole = tide_tail_whole(entry);
+  tide_tail_read(stmt, bench->names, bench->spec, &whole, batch, err);
   sqlite3_finalize(stmt);
   return err->rc;
 }
