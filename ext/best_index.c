@@ -5,8 +5,6 @@
 
 enum { ORDERED_PARTITIONS_MAX = 64, UNKNOWN_ROWS = 1000000, TOLD_IN = 32 };
 
-enum { GROUPED = 1 }; /* of sqlite3_vtab_distinct: rows of a group must lie side by side, but need not ascend */
-
 static bool operator_of(unsigned char op, enum tide_op *ret_op) {
   static const struct {
     unsigned char sqlite;
@@ -64,27 +62,6 @@ static enum tide_scan_order order_of(const struct tide_spec *spec, const sqlite3
   return info->aOrderBy[0].desc ? TIDE_SCAN_DOWNWARDS : TIDE_SCAN_UPWARDS;
 }
 
-/* Whether GROUP BY's groups are partitions, whose rows a scan gives one behind the other: each term is one value in a
- * whole partition, and all together differ from any other's. A term under another collation than its column's never
- * comes here; in a UTF-16 database two texts that differ may become one. */
-static bool groups_are_partitions(const struct tide_spec *spec, bool utf16, sqlite3_index_info *info) {
-  const int ncolumns = (int)spec->ncolumns;
-  bool told_apart = false;
-  unsigned seen = 0;
-  if (utf16 || sqlite3_vtab_distinct(info) != GROUPED)
-    return false;
-  for (int i = 0; i < info->nOrderBy; i++) {
-    const int column = info->aOrderBy[i].iColumn;
-    if (column == ncolumns + TIDE_HIDDEN_PARTITION)
-      told_apart = true;
-    else if (column >= 0 && column < ncolumns && spec->columns[column].partition_at >= 0)
-      seen |= 1u << spec->columns[column].partition_at;
-    else
-      return false;
-  }
-  return told_apart || (seen != 0 && seen == (1u << spec->npartition) - 1);
-}
-
 /* Few enough partitions to merge. A scan merges any number. */
 static bool may_merge(int64_t npartitions, bool one_partition) {
   return one_partition || npartitions <= ORDERED_PARTITIONS_MAX;
@@ -115,8 +92,6 @@ int tide_best_index(const struct tide_spec *spec, bool utf16, int64_t npartition
   const enum tide_scan_order order = order_of(spec, info, has_list);
   if (order != TIDE_SCAN_BY_PARTITION && may_merge(npartitions, one_partition)) {
     tide_plan_put_order(&idx, order, err);
-    info->orderByConsumed = 1;
-  } else if (groups_are_partitions(spec, utf16, info)) {
     info->orderByConsumed = 1;
   }
   for (size_t i = 0; i < count; i++)

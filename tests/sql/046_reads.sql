@@ -24,26 +24,6 @@ SELECT (SELECT group_concat(since) FROM (SELECT since FROM logs ORDER BY since D
                                       UNION SELECT 65
                                       UNION SELECT 66 ORDER BY since DESC));
 
--- Groups that are partitions are not sorted; others are, and so is an order of partitions.
-EXPLAIN QUERY PLAN SELECT source, count(*) FROM logs GROUP BY source;
-EXPLAIN QUERY PLAN SELECT partition, count(*) FROM logs GROUP BY partition;
-EXPLAIN QUERY PLAN SELECT source, level, count(*) FROM logs GROUP BY source, level;
-EXPLAIN QUERY PLAN SELECT source, count(*) FROM logs GROUP BY source COLLATE NOCASE;
-EXPLAIN QUERY PLAN SELECT source FROM logs ORDER BY source;
-SELECT source, count(*), sum(n) FROM logs GROUP BY source ORDER BY 1;
-SELECT partition, count(*) FROM logs WHERE n > 1 GROUP BY 1;
-CREATE VIRTUAL TABLE pairs USING tidemark(a INTEGER, b TEXT, n INTEGER, partition_by=(a, b), segment_rows=16, autoflush=0);
-INSERT INTO pairs SELECT n % 3, iif(n % 5 = 0, NULL, n % 2), n FROM logs;
-SELECT tidemark_flush('pairs') IS NOT NULL;
-INSERT INTO pairs SELECT NULL, n % 2, n FROM logs;
-EXPLAIN QUERY PLAN SELECT count(*) FROM pairs GROUP BY b, a;
-EXPLAIN QUERY PLAN SELECT count(*) FROM pairs GROUP BY a;
-CREATE TABLE plain_pairs AS SELECT * FROM pairs;
-SELECT count(*) FROM (SELECT a, b, count(*), sum(n) FROM pairs GROUP BY b, a);
-SELECT count(*) FROM (SELECT a, b, count(*), sum(n) FROM pairs GROUP BY b, a EXCEPT
-                      SELECT a, b, count(*), sum(n) FROM plain_pairs GROUP BY a, b);
-DROP TABLE pairs;
-
 -- What predicates leave of the rows is what an ordinary table gives.
 SELECT count(*) FROM logs WHERE level = 'error' AND n > 32.5 AND n <= 33 AND r >= 16.5 AND body IS NOT NULL;
 SELECT count(*) FROM logs WHERE n < '10';
