@@ -1,5 +1,7 @@
 #include "engine/cut.h"
 
+#include <assert.h>
+
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "engine/scan.h"
@@ -65,9 +67,11 @@ static void add_part(struct parts *parts, struct tide_cut_part part, struct tide
   parts->list[parts->count++] = part;
 }
 
-static int64_t bytes_of_entry(const struct tide_tail_index *tail, int64_t last_since) {
+/* `live` rows of the batch in the tail that ends with a row. */
+static struct tide_cut_part part_of_tail(const struct tide_tail_index *tail, int64_t last_since, int64_t live) {
   const size_t place = tide_tail_index_above(tail, last_since - 1);
-  return place < tail->places ? tail->entries[place].bytes : 0;
+  assert(place < tail->places);
+  return (struct tide_cut_part){live, tail->entries[place].bytes, tail->entries[place].rows};
 }
 
 /* One part for each batch in the tail. Gives their rows. */
@@ -81,11 +85,10 @@ static int64_t add_tail(struct tide_dataset *ds, const struct tide_stat *stat, i
   request.partition_id = stat->partition;
   struct tide_scan *scan = tide_scan_open(ds, &request, err);
   while (scan != NULL && tide_scan_next_frame(scan, &frame, err)) {
-    const int64_t of = (int64_t)frame.batch->rows;
     int64_t live = 0;
     for (size_t row = frame.first; row < frame.end; row++)
       live += frame.live[row];
-    add_part(parts, (struct tide_cut_part){live, bytes_of_entry(&ds->tail, frame.batch->since[of - 1]), of}, err);
+    add_part(parts, part_of_tail(&ds->tail, frame.batch->since[frame.batch->rows - 1], live), err);
     rows += live;
   }
   tide_scan_close(scan);
