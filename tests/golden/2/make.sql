@@ -27,6 +27,13 @@ SELECT tidemark_compact('packed') ->> 'segments_out';
 SELECT tidemark_add_column('packed', 'trace TEXT DEFAULT ''before 1''') ->> 'added';
 INSERT INTO packed(kind, message, trace) VALUES (1, 'in the tail 7', 'after 2');
 
+-- A batch of the tail that is packed, and one that is not.
+CREATE VIRTUAL TABLE waiting USING tidemark(kind INTEGER, message TEXT, mixed ANY, duration REAL, partition_by=kind,
+  autoflush=0);
+INSERT INTO waiting SELECT 7, message, mixed, duration FROM drawn WHERE n <= 300 ORDER BY n;
+INSERT INTO waiting SELECT 7, message, mixed, duration FROM drawn WHERE n BETWEEN 301 AND 303 ORDER BY n;
+SELECT tidemark_add_column('waiting', 'trace TEXT DEFAULT ''before 1''') ->> 'added';
+
 -- Format 1 in all but its number: a dataset that has no segments yet.
 CREATE VIRTUAL TABLE young USING tidemark(x);
 INSERT INTO young VALUES ('in the tail');

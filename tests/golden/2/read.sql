@@ -30,13 +30,17 @@ SELECT since, kind, message, trace FROM packed WHERE since > 1495 ORDER BY since
 SELECT count(*), sum(size), sum(status), total(duration), count(DISTINCT job) FROM requests WHERE ts > 1767228600000;
 SELECT count(*) FROM requests WHERE duration = 0.25 OR size < 1000000;
 SELECT * FROM young;
+SELECT last_since, rows, hex(substr(data, 1, 1)) FROM waiting_tail;
+SELECT count(*) FROM waiting w JOIN drawn d ON d.n = w.since WHERE w.kind = 7 AND w.message IS d.message
+  AND typeof(w.mixed) = typeof(d.mixed) AND w.mixed IS d.mixed AND w.duration IS d.duration AND w.trace = 'before 1';
+SELECT since, message, mixed, duration, trace FROM waiting WHERE since BETWEEN 299 AND 302;
 
 -- Going on.
 INSERT INTO requests(message, ts) VALUES ('GET /page/7?size=8 HTTP/1.1 took 009 ms', 1767225600000), (NULL, NULL);
 SELECT json_remove(tidemark_flush('requests'), '$.stored_bytes', '$.now');
 SELECT json_remove(tidemark_compact('requests'), '$.stored_in', '$.stored_out', '$.now');
 SELECT since, message FROM requests WHERE since >= 4500;
-SELECT tidemark_flush('packed') ->> 'rows', tidemark_flush('young') ->> 'rows';
+SELECT tidemark_flush('packed') ->> 'rows', tidemark_flush('young') ->> 'rows', tidemark_flush('waiting') ->> 'rows';
 SELECT value FROM young_config WHERE key = 'format';
 DELETE FROM packed WHERE kind = 2;
 SELECT tidemark_compact('packed') ->> 'rows';
