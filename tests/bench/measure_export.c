@@ -66,19 +66,59 @@ void measure_export_ndjson(struct world *world) {
   measure_export(world, "export_ndjson", "ndjson");
 }
 
-/* What 1,000 new rows cost to bring to a file, in ticks of their own; then ticks that find nothing. */
+enum { TICK_ROWS = 1000, SMALL_ROWS = 100000 };
+
+/* A log of few rows, its first ones those of the world. */
+static void make_small(const struct world *world, struct side *small) {
+  struct generator generator;
+  struct block block = {0};
+  generator_init(&generator, world->generator.sample_path, world->generator.seed);
+  generator_restart(&generator);
+  side_create(small, SIDE_TIDEMARK, world->folder, "small");
+  side_exec(small, "BEGIN");
+  for (size_t done = 0; done < SMALL_ROWS && done < world->rows; done += block.count) {
+    generator_fill(&generator, &block, BLOCK_ROWS < world->rows - done ? BLOCK_ROWS : world->rows - done);
+    side_insert(small, &block, 0, block.count);
+  }
+  side_exec(small, "COMMIT");
+  side_exec(small, "SELECT tidemark_flush('logs')");
+  side_checkpoint(small);
+  block_clear(&block);
+  generator_clear(&generator);
+}
+
+/* The rows that the world appended last. */
+static void append_same(const struct world *world, struct side *small) {
+  side_exec(small, "BEGIN");
+  side_insert(small, &world->block, 0, world->block.count);
+  side_exec(small, "COMMIT");
+}
+
+/* What 1,000 new rows cost to bring to a file, in ticks of their own, and in turns with that what they cost a log of few
+ * rows, for the machine is never the same twice; then ticks that find nothing. */
 void measure_tick(struct world *world) {
-  enum { TICK_ROWS = 1000 };
   const int idle_ticks = world_repeats(world, 200);
-  struct side *sides = world_sides(world);
+  struct side small, *sides = world_sides(world);
   struct report report = {.name = "tick", .rows = TICK_ROWS};
+  struct report few = {.name = "tick_small", .rows = TICK_ROWS};
   struct report idle = {.name = "idle_tick"};
+  make_small(world, &small);
   char *sink = sink_make(world, &sides[SIDE_TIDEMARK], "tick", "ndjson", "latest");
+  char *small_sink = sink_make(world, &small, "tick_small", "ndjson", "latest");
   tick(&sides[SIDE_TIDEMARK], sink, 0);
+  tick(&small, small_sink, 0);
   for (int turn = 0; turn < 3 * world->rounds; turn++) {
     world_append(world, TICK_ROWS);
-    report_add(&report, SIDE_TIDEMARK, tick(&sides[SIDE_TIDEMARK], sink, TICK_ROWS), 1);
+    append_same(world, &small);
+    for (int i = 0; i < 2; i++) {
+      const bool large = (turn + i) % 2 == 0;
+      const struct spent spent =
+          large ? tick(&sides[SIDE_TIDEMARK], sink, TICK_ROWS) : tick(&small, small_sink, TICK_ROWS);
+      report_add(large ? &report : &few, SIDE_TIDEMARK, spent, 1);
+    }
   }
+  side_close(&small);
+  sqlite3_free(small_sink);
   sqlite3_stmt *stmt = side_prepare(&sides[SIDE_TIDEMARK], "SELECT tidemark_export()");
   for (int round = 0; round < world->rounds; round++) {
     const struct spent start = clock_now();
@@ -89,6 +129,7 @@ void measure_tick(struct world *world) {
   sqlite3_finalize(stmt);
   side_exec(&sides[SIDE_TIDEMARK], "DELETE FROM tidemark_sink");
   report_print(&report);
+  report_print(&few);
   report_print(&idle);
   sqlite3_free(sink);
 }

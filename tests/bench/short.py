@@ -177,7 +177,8 @@ class Table(unittest.TestCase):
         self.assertEqual([table.verdict(line, ratio) for ratio in (0.69, 0.7, 1.0)], ["short", "bar", "aim"])
 
     def test_growth_compares_the_ends(self):
-        figures = {n: {"tick": {"tidemark": {"median": seconds}}} for n, seconds in ((100000, 0.5), (10000000, 0.55))}
+        figures = {10000000: {name: {"tidemark": {"median": seconds}} for name, seconds in
+                              (("tick_small", 0.5), ("tick", 0.55))}}
         line = next(line for line in table.LINES if line.name == "tick")
         self.assertAlmostEqual(table.ratio_of(line, figures, 100000), 1.1)
 

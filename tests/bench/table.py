@@ -43,7 +43,7 @@ LINES = [
     Line("memory of a Parquet export", "memory_export_parquet", "MiB", 64, 32, ""),
     Line("memory of compaction", "memory_compact", "MiB", 64, 32, ""),
 ]
-GROWTH = (100000, 10000000)  # what "growth" compares
+MOST = 10000000  # rows of a log that "growth" compares with one of 1e5, in turns with it
 LINEAR = ["sum", "filter", "filter_scattered", "count", "time_range", "prune", "vacuum"]  # go over all rows
 ASIDE = ["sum", "filter", "filter_scattered", "count", "time_range"]  # what DuckDB is asked, too, for information
 
@@ -62,7 +62,7 @@ def peer_side(line, figures, rows):
 def ratio_of(line, figures, rows, clock=WALL):
     """What stands against bar and aim, or None when it was not measured. figures[rows][name][side]: see run.py."""
     if line.kind == "growth":
-        ends = [figures.get(n, {}).get(line.name, {}).get("tidemark") for n in GROWTH]
+        ends = [figures.get(MOST, {}).get(name, {}).get("tidemark") for name in (f"{line.name}_small", line.name)]
         return ends[1][clock] / ends[0][clock] if all(ends) else None
     figure = figures[rows].get(line.name)
     if figure is None or "tidemark" not in figure:
@@ -129,7 +129,7 @@ def markdown(figures, rows):
         ratio = ratio_of(line, figures, rows)
         if ratio is None:
             continue
-        own = figures[GROWTH[1] if line.kind == "growth" else rows][line.name]["tidemark"]
+        own = figures[MOST if line.kind == "growth" else rows][line.name]["tidemark"]
         peer = amount(line, peer_side(line, figures, rows))
         text.append(f"| {line.what} | {amount(line, own)} | {line.peer} | {peer} | {number(ratio)}"
                     f" | {cell(ratio_of(line, figures, rows, CPU))} | {number(line.bar)} | {number(line.aim)}"
