@@ -224,7 +224,7 @@ static char *freeze(const struct claim *claim, struct tide_err *err) {
                                .layout = claim->config->format != NULL ? claim->config->format->layout : 0};
   frozen.columns = freeze_columns(claim, err);
   frozen.options = freeze_options(claim, err);
-  char *config = tide_err_is_set(err) ? NULL : tide_frozen_write(claim->ds->conn->db, &frozen, err);
+  char *config = tide_err_is_set(err) ? NULL : tide_frozen_write(claim->ds->conn->db, claim->ds->pool, &frozen, err);
   tide_free(frozen.columns);
   tide_free(frozen.options);
   return config;
@@ -288,7 +288,7 @@ static bool commit(struct claim *claim, struct tide_batch_row *ret_row, struct t
 }
 
 static void read_log_id(struct claim *claim, struct tide_err *err) {
-  claim->log_id = tide_sink_log_id(claim->ds->conn->db, claim->runner->schema, claim->sink->sink, claim->sink->dataset,
+  claim->log_id = tide_sink_log_id(claim->ds->conn->db, tide_dataset_names(claim->ds), claim->sink->sink,
                                    claim->ds->config.log_id, err);
 }
 

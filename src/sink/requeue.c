@@ -163,8 +163,8 @@ void tide_requeue(struct tide_runner *runner, const struct tide_sink *sink, stru
   if (!tide_err_is_set(err) && (requeuing.config.scheme == NULL || !requeuing.config.scheme->forwards))
     tide_err_set(err, SQLITE_ERROR, "sink %s does not forward to a receiver, which alone can refuse rows", sink->sink);
   if (!tide_err_is_set(err))
-    requeuing.log_id =
-        tide_sink_log_id(runner->conn->db, runner->schema, sink->sink, sink->dataset, requeuing.ds->config.log_id, err);
+    requeuing.log_id = tide_sink_log_id(runner->conn->db, tide_dataset_names(requeuing.ds), sink->sink,
+                                        requeuing.ds->config.log_id, err);
   if (!tide_err_is_set(err) && may_send(&requeuing, err))
     send_all(&requeuing, err);
   tide_outlet_close(&requeuing.outlet);

@@ -272,7 +272,7 @@ static void read_config(struct verifying *at, struct tide_conn *conn, const stru
   struct tide_dataset *ds = tide_dataset_acquire(conn, at->log.schema, sink->dataset, err);
   if (ds == NULL)
     return;
-  at->log_id = tide_sink_log_id(conn->db, at->log.schema, sink->sink, sink->dataset, ds->config.log_id, err);
+  at->log_id = tide_sink_log_id(conn->db, tide_dataset_names(ds), sink->sink, ds->config.log_id, err);
   tide_sink_config_parse(schemes, ds->spec, &words, &at->config, err);
   tide_dataset_release(ds);
 }

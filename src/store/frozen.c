@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 
 enum { FROZEN_TEXTS = 7 };
 
@@ -15,21 +16,24 @@ static void texts_of(struct tide_frozen *frozen, char **ret_texts[FROZEN_TEXTS])
   ret_texts[6] = &frozen->log_id;
 }
 
-char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct tide_err *err) {
+char *tide_frozen_write(sqlite3 *db, struct tide_stmt_pool *pool, const struct tide_frozen *frozen,
+                        struct tide_err *err) {
+  const char *views[FROZEN_TEXTS];
   char *config = NULL;
   struct tide_frozen view = *frozen;
   char **texts[FROZEN_TEXTS];
   texts_of(&view, texts);
   sqlite3_stmt *stmt =
-      tide_stmt_prepare(db, err,
-                        "SELECT json_object('target', ?1, 'format', ?2, 'columns', json(?3), 'filter', ?4, 'options',"
-                        " json(?5), 'dataset', ?6, 'log_id', ?7, 'schema_version', %lld, 'layout', %lld)",
-                        (long long)frozen->schema_version, (long long)frozen->layout);
-  for (int i = 0; stmt != NULL && i < FROZEN_TEXTS; i++)
-    sqlite3_bind_text(stmt, i + 1, *texts[i], -1, SQLITE_STATIC);
+      tide_stmt_pool_take(pool, db, err,
+                          "SELECT json_object('target', ?3, 'format', ?4, 'columns', json(?5), 'filter', ?6, 'options',"
+                          " json(?7), 'dataset', ?8, 'log_id', ?9, 'schema_version', ?1, 'layout', ?2)");
+  for (int i = 0; i < FROZEN_TEXTS; i++)
+    views[i] = *texts[i];
+  tide_stmt_bind_ints(stmt, (const int64_t[]){frozen->schema_version, frozen->layout}, 2);
+  tide_stmt_bind_texts(stmt, 3, views, FROZEN_TEXTS, err);
   if (tide_stmt_row(stmt, err))
     config = tide_stmt_copy_text(stmt, 0, err);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(pool, stmt);
   return config;
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/err.h"
 #include "base/sqlite.h"
+#include "base/stmt_pool.h"
 
 /* Strings are owned: tide_frozen_clear. */
 struct tide_frozen {
@@ -21,7 +22,8 @@ struct tide_frozen {
 };
 
 /* The config as JSON; the caller frees. */
-char *tide_frozen_write(sqlite3 *db, const struct tide_frozen *frozen, struct tide_err *err);
+char *tide_frozen_write(sqlite3 *db, struct tide_stmt_pool *pool, const struct tide_frozen *frozen,
+                        struct tide_err *err);
 int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_frozen, struct tide_err *err);
 void tide_frozen_clear(struct tide_frozen *frozen);
 

@@ -55,14 +55,16 @@ void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int6
                  place->schema, (long long)not_before, place->sink, place->dataset, place->place);
 }
 
-char *tide_sink_log_id(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *of_dataset,
+char *tide_sink_log_id(sqlite3 *db, struct tide_names names, const char *sink, const char *of_dataset,
                        struct tide_err *err) {
   char *log_id = NULL;
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err, "SELECT log_id FROM \"%w\".tidemark_sink_fork WHERE sink = %Q AND dataset = %Q", schema, sink, dataset);
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "SELECT log_id FROM \"%w\".tidemark_sink_fork WHERE sink = ?1 AND dataset = %Q",
+      names.schema, names.dataset);
+  tide_stmt_bind_texts(stmt, 1, &sink, 1, err);
   if (tide_stmt_row(stmt, err))
     log_id = tide_stmt_copy_text(stmt, 0, err);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(names.pool, stmt);
   return log_id != NULL || tide_err_is_set(err) ? log_id : tide_copy_string(of_dataset, err);
 }
 

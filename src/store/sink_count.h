@@ -62,7 +62,7 @@ void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int6
 
 /* The log id that outside names of the sink have: the fork's, or when there was none the one of its dataset. The caller
  * frees. */
-char *tide_sink_log_id(sqlite3 *db, const char *schema, const char *sink, const char *dataset, const char *of_dataset,
+char *tide_sink_log_id(sqlite3 *db, struct tide_names names, const char *sink, const char *of_dataset,
                        struct tide_err *err);
 
 /* Gives the sink that log id and forgets its counts; its open batches are given up, whose number is the result. */
