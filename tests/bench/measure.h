@@ -22,8 +22,8 @@ void measure_filter(struct world *world);
 void measure_filter_scattered(struct world *world);
 void measure_time_range(struct world *world);
 void measure_last_sealed(struct world *world); /* and after_sealed */
-void measure_idle_read(struct world *world);
-void measure_last_tail(struct world *world); /* and after_tail; adds rows */
+void measure_idle_read(struct world *world);   /* and idle_read_after */
+void measure_last_tail(struct world *world);   /* and after_tail; adds rows */
 
 /* measure_upkeep.c: on copies of the sides */
 void measure_prune(struct world *world); /* and VACUUM after it */
@@ -31,7 +31,7 @@ void measure_prune(struct world *world); /* and VACUUM after it */
 /* measure_export.c: Tidemark alone; run.py has the peers */
 void measure_export_parquet(struct world *world);
 void measure_export_ndjson(struct world *world);
-void measure_tick(struct world *world); /* and idle_tick; adds rows */
+void measure_tick(struct world *world); /* and idle_tick, idle_tick_after; adds rows */
 /* The one sink, from now on, into a new folder of that name; its name is freed by sqlite3_free. */
 char *sink_make(struct world *world, struct side *side, const char *name, const char *format, const char *start);
 

@@ -94,14 +94,41 @@ static void append_same(const struct world *world, struct side *small) {
   side_exec(small, "COMMIT");
 }
 
+/* Ticks that find nothing: nobody has written anything, or another connection has committed something else. */
+static void measure_idle_ticks(struct world *world, struct side *side) {
+  const int ticks = world_repeats(world, 200);
+  struct report alone = {.name = "idle_tick"};
+  struct report after = {.name = "idle_tick_after"};
+  struct side neighbour;
+  sqlite3_stmt *stmt = side_prepare(side, "SELECT tidemark_export()");
+  world_neighbour_open(world, SIDE_TIDEMARK, &neighbour);
+  for (int round = 0; round < world->rounds; round++) {
+    side_drain(stmt);
+    const struct spent start = clock_now();
+    for (int i = 0; i < ticks; i++)
+      side_drain(stmt);
+    report_add(&alone, SIDE_TIDEMARK, clock_since(start), ticks);
+    struct spent spent = {0};
+    for (int i = 0; i < ticks; i++) {
+      world_neighbour_commit(&neighbour);
+      const struct spent each = clock_now();
+      side_drain(stmt);
+      spent_add(&spent, clock_since(each));
+    }
+    report_add(&after, SIDE_TIDEMARK, spent, ticks);
+  }
+  sqlite3_finalize(stmt);
+  world_neighbour_close(&neighbour);
+  report_print(&alone);
+  report_print(&after);
+}
+
 /* What 1,000 new rows cost to bring to a file, in ticks of their own, and in turns with that what they cost a log of few
  * rows, for the machine is never the same twice; then ticks that find nothing. */
 void measure_tick(struct world *world) {
-  const int idle_ticks = world_repeats(world, 200);
   struct side small, *sides = world_sides(world);
   struct report report = {.name = "tick", .rows = TICK_ROWS};
   struct report few = {.name = "tick_small", .rows = TICK_ROWS};
-  struct report idle = {.name = "idle_tick"};
   make_small(world, &small);
   char *sink = sink_make(world, &sides[SIDE_TIDEMARK], "tick", "ndjson", "latest");
   char *small_sink = sink_make(world, &small, "tick_small", "ndjson", "latest");
@@ -119,17 +146,9 @@ void measure_tick(struct world *world) {
   }
   side_close(&small);
   sqlite3_free(small_sink);
-  sqlite3_stmt *stmt = side_prepare(&sides[SIDE_TIDEMARK], "SELECT tidemark_export()");
-  for (int round = 0; round < world->rounds; round++) {
-    const struct spent start = clock_now();
-    for (int i = 0; i < idle_ticks; i++)
-      side_drain(stmt);
-    report_add(&idle, SIDE_TIDEMARK, clock_since(start), idle_ticks);
-  }
-  sqlite3_finalize(stmt);
-  side_exec(&sides[SIDE_TIDEMARK], "DELETE FROM tidemark_sink");
   report_print(&report);
   report_print(&few);
-  report_print(&idle);
+  measure_idle_ticks(world, &sides[SIDE_TIDEMARK]);
+  side_exec(&sides[SIDE_TIDEMARK], "DELETE FROM tidemark_sink");
   sqlite3_free(sink);
 }

@@ -99,10 +99,44 @@ void measure_last_tail(struct world *world) {
   side_exec(&sides[SIDE_TIDEMARK], "SELECT tidemark_flush('logs')");
 }
 
-/* What a reader that polls asks for when there is nothing new. */
+/* What a reader that polls asks for when there is nothing new: nobody has written anything, */
+static void idle_alone(struct world *world, const char *sql) {
+  measure_query(world, "idle_read", 0, 5000, sql);
+}
+
+/* or another connection has committed something else. */
+static void idle_after_a_commit(struct world *world, const char *sql) {
+  const int repeats = world_repeats(world, 500);
+  struct report report = {.name = "idle_read_after"};
+  struct side neighbours[SIDES];
+  sqlite3_stmt *stmts[SIDES];
+  for (int kind = 0; kind < SIDES; kind++) {
+    stmts[kind] = side_prepare(&world_sides(world)[kind], sql);
+    world_neighbour_open(world, (enum side_kind)kind, &neighbours[kind]);
+  }
+  for (int round = 0; round < world->rounds; round++)
+    for (int i = 0; i < SIDES; i++) {
+      const enum side_kind kind = world_turn(round, i);
+      struct spent spent = {0};
+      for (int repeat = 0; repeat < repeats; repeat++) {
+        world_neighbour_commit(&neighbours[kind]);
+        const struct spent start = clock_now();
+        side_drain(stmts[kind]);
+        spent_add(&spent, clock_since(start));
+      }
+      report_add(&report, kind, spent, repeats);
+    }
+  for (int kind = 0; kind < SIDES; kind++) {
+    sqlite3_finalize(stmts[kind]);
+    world_neighbour_close(&neighbours[kind]);
+  }
+  report_print(&report);
+}
+
 void measure_idle_read(struct world *world) {
   const int64_t last = side_int(&world_sides(world)[SIDE_TABLE], "SELECT max(since) FROM logs WHERE source = 'web-02'");
   char *sql = need(sqlite3_mprintf("SELECT " ALL_COLUMNS " FROM logs WHERE source = 'web-02' AND since > %lld", last));
-  measure_query(world, "idle_read", 0, 5000, sql);
+  idle_alone(world, sql);
+  idle_after_a_commit(world, sql);
   sqlite3_free(sql);
 }

@@ -83,7 +83,7 @@ static void measure_commits(struct world *world, const char *name, const char *s
 }
 
 void measure_commit_full(struct world *world) {
-  measure_commits(world, "commit_full", "full", (uint64_t)world_repeats(world, 200));
+  measure_commits(world, "commit_full", "full", (uint64_t)world_repeats(world, 400));
 }
 
 void measure_commit_normal(struct world *world) {

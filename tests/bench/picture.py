@@ -29,9 +29,9 @@ def times(factor):
 
 
 def comparison(figures, rows, top):
-    parts = [text(20, top - 36, f"How many times better than the peer, {rows:,} rows", weight="bold", size=15)]
-    lines = [(line, table.ratio_of(line, figures, rows)) for line in table.LINES if line.peer]
-    lines = [(line, table.advantage(line, ratio)) for line, ratio in lines if ratio is not None]
+    parts = [text(20, top - 36, f"How many times better than an ordinary table, or than the peer that is named; {rows:,} rows", weight="bold", size=15)]
+    lines = [(line, table.times_better(line, figures, rows)) for line in table.LINES]
+    lines = [(line, factor) for line, factor in lines if factor is not None]
     bottom = top + STEP * len(lines)
     for factor, words in ((0.1, "1/10"), (1 / 3, "1/3"), (1, "the same"), (3, "3 times"), (10, "10 times"),
                           (30, "30 times"), (100, "100 times")):

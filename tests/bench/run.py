@@ -6,7 +6,7 @@
   --only NAME,...  only these of the C program's measurements; "exports" stands for what DuckDB has its part in
   --peers NAME,... of duckdb (the default, fetched from the npm registry), chdb (ClickHouse, half a gigabyte), or none
   --folder DIR     where the files go (default BUILD/bench); what a sync costs depends on it
-  --write          put table and picture into README.md and tests/bench/results
+  --write          put table and picture into README.md and tests/bench/results; of all lines, and so without --only
 
 An ordinary SQLite table and Tidemark take turns in one process (bench.c); the exports of Tidemark and DuckDB take turns
 as processes, and both sync the files they write. All figures go to DIR/figures.json. A row that is not the same
@@ -80,10 +80,16 @@ class Bench:
         print(json.dumps({"side": "duckdb", "task": task, **answer}), flush=True)
         return answer
 
-    def load_duckdb(self):
+    def lines(self):
+        """The file of all rows as NDJSON, made when the first peer asks for it."""
         lines = self.folder / "rows.ndjson"
-        with open(lines, "wb") as file:
-            subprocess.run([self.build / "tests/bench/generate", SAMPLE, str(self.rows)], stdout=file, check=True)
+        if not lines.exists():
+            with open(lines, "wb") as file:
+                subprocess.run([self.build / "tests/bench/generate", SAMPLE, str(self.rows)], stdout=file, check=True)
+        return lines
+
+    def load_duckdb(self):
+        lines = self.lines()
         loaded = self.duckdb("load", lines)
         if loaded["rows"] != self.rows:
             sys.exit(f"DuckDB has {loaded['rows']} rows, not {self.rows}")
@@ -143,7 +149,7 @@ class Bench:
     def clickhouse(self):
         place = self.folder / "clickhouse"
         shutil.rmtree(place, ignore_errors=True)
-        found = node(self.build, "clickhouse.mjs", place, self.folder / "rows.ndjson")
+        found = node(self.build, "clickhouse.mjs", place, self.lines())
         if found["rows"] != self.rows:
             sys.exit(f"ClickHouse has {found['rows']} rows, not {self.rows}")
         self.sizes()["ClickHouse, zstd 3"] = found["bytes"] / self.rows
@@ -203,7 +209,10 @@ def write_readme(figures, rows):
     results.mkdir(exist_ok=True)
     (results / "picture.svg").write_text(picture.svg(figures, rows))
     title = "# What each costs as the log grows\n\nBy time on the processor.\n\n"
-    (results / "growth.md").write_text(title + table.growth(figures))
+    if len(figures) > 1:
+        (results / "growth.md").write_text(title + table.growth(figures))
+    title = f"# What is held against what\n\nAt {rows:,} rows; rows a second, times and bytes as ratios to the peer.\n\n"
+    (results / "bars.md").write_text(title + table.bars(figures, rows))
     readme = ROOT / "README.md"
     before, _, rest = readme.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
@@ -225,6 +234,8 @@ def read_arguments():
     unknown = set(options.only) - {*WRITES, *REST, "exports"} | set(options.peers) - {"duckdb", "chdb", "none"}
     if unknown:
         parser.error(f"there is no {', '.join(sorted(unknown))}")
+    if options.write and (options.only or "duckdb" not in options.peers):
+        parser.error("--write needs every line of the table: leave out --only, and keep duckdb among the peers")
     return options
 
 
@@ -243,6 +254,7 @@ def main():
     if options.write:
         write_readme(figures, shown)
     print(table.markdown(figures, shown))
+    print(table.bars(figures, shown))
     if len(figures) > 1:
         print(table.growth(figures))
 

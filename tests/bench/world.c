@@ -99,6 +99,20 @@ void world_append(struct world *world, uint64_t n) {
   world->extra += block->count;
 }
 
+void world_neighbour_open(struct world *world, enum side_kind kind, struct side *neighbour) {
+  side_open(neighbour, kind, world->folder, "logs");
+  side_exec(neighbour, "CREATE TABLE IF NOT EXISTS aside(x)");
+}
+
+void world_neighbour_commit(struct side *neighbour) {
+  side_exec(neighbour, "INSERT INTO aside VALUES (1)");
+}
+
+void world_neighbour_close(struct side *neighbour) {
+  side_exec(neighbour, "DROP TABLE aside");
+  side_close(neighbour);
+}
+
 void world_close(struct world *world) {
   for (int side = 0; side < SIDES; side++)
     if (world->sides[side].db != NULL)

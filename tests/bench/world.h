@@ -45,6 +45,10 @@ struct side *world_sides(struct world *world);
 void world_copy(struct world *world, struct side *side, struct side *copy, const char *name);
 /* The next n rows on top of both sides, in one transaction. */
 void world_append(struct world *world, uint64_t n);
+/* Another connection to a side's file, and what it does now and then: a commit that has nothing to do with the rows. */
+void world_neighbour_open(struct world *world, enum side_kind kind, struct side *neighbour);
+void world_neighbour_commit(struct side *neighbour);
+void world_neighbour_close(struct side *neighbour);
 void world_close(struct world *world);
 
 #endif
