@@ -311,9 +311,10 @@ bool tide_dataset_is_fresh(const struct tide_dataset *ds) {
 
 void tide_dataset_refresh(struct tide_dataset *ds, struct tide_err *err) {
   uint32_t version = 0;
+  if (tide_err_is_set(err) || (ds->in_txn && ds->txn.open))
+    return;
   const bool versioned = data_version(ds, &version);
-  if (tide_err_is_set(err) || (ds->in_txn && ds->txn.open) ||
-      (ds->version_known && versioned && ds->version == version))
+  if (ds->version_known && versioned && ds->version == version)
     return;
   reload(ds, err);
   if (tide_err_is_set(err)) {
