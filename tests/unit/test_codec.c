@@ -234,6 +234,16 @@ START_TEST(damaged_integers_are_refused) {
     size_t size = kind == TIDE_INTCOL_DELTA_BITS || kind == TIDE_INTCOL_DELTA_PLANES ? 4 : 3;
     ck_assert(ints_read(16, bytes, size) == !planes);
   }
+  for (unsigned kind = TIDE_INTCOL_OFFSET_BESIDE; kind <= TIDE_INTCOL_DELTA_BESIDE; kind++) {
+    unsigned char head[4] = {(unsigned char)kind, 65}, bits[200] = {0};
+    const size_t size = kind == TIDE_INTCOL_DELTA_BESIDE ? 4 : 3;
+    struct tide_body body = {.sections = {.data = head, .len = size}, .bits = {.data = bits, .len = 130}};
+    int64_t values[16];
+    ck_assert(!read_ints(&body, 16, values)); /* wider than 64 bits */
+    head[1] = 64;
+    body.bits.len = kind == TIDE_INTCOL_DELTA_BESIDE ? 15 * 8 : 16 * 8;
+    ck_assert(read_ints(&body, 16, values));
+  }
 }
 END_TEST
 
