@@ -67,3 +67,21 @@ UPDATE more_chunk SET data = CAST(substr(data, 1, length(data) - 1) || x'55' AS 
 SELECT count(*), min(r), max(r) FROM more WHERE n < 100;
 SELECT count(*) FROM more WHERE n BETWEEN 4000 AND 9999;
 SELECT count(*) FROM more WHERE n > 10000;
+
+-- Integers beyond 2^53 beside reals: no real is left out because an integer was rounded.
+CREATE VIRTUAL TABLE far USING tidemark(v REAL);
+CREATE TABLE far_twin(v REAL);
+INSERT INTO far_twin VALUES (9007199254740990.0), (9007199254740991.0), (9007199254740992.0), (9007199254740994.0),
+  (9007199254740996.0), (-9007199254740990.0), (-9007199254740992.0), (-9007199254740994.0), (-9007199254740996.0);
+INSERT INTO far SELECT v FROM far_twin;
+SELECT tidemark_flush('far') ->> 'rows';
+CREATE TABLE asked(x INTEGER);
+INSERT INTO asked VALUES (9007199254740991), (9007199254740992), (9007199254740993), (9007199254740995),
+  (9007199254740997), (9223372036854775807);
+INSERT INTO asked SELECT -x FROM asked;
+SELECT count(*) FROM far WHERE v > 9007199254740995;
+SELECT x FROM asked WHERE (SELECT count(*) FROM far WHERE v > x) <> (SELECT count(*) FROM far_twin WHERE v > x)
+  OR (SELECT count(*) FROM far WHERE v >= x) <> (SELECT count(*) FROM far_twin WHERE v >= x)
+  OR (SELECT count(*) FROM far WHERE v < x) <> (SELECT count(*) FROM far_twin WHERE v < x)
+  OR (SELECT count(*) FROM far WHERE v <= x) <> (SELECT count(*) FROM far_twin WHERE v <= x)
+  OR (SELECT count(*) FROM far WHERE v = x) <> (SELECT count(*) FROM far_twin WHERE v = x);
