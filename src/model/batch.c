@@ -164,13 +164,13 @@ static int reserve_rows(struct tide_batch *batch, const struct tide_batch *from,
     if (tide_vec_reserve(&batch->columns[i], batch->rows + rows, err) != 0 ||
         (bytes > 0 && tide_buf_reserve(&batch->columns[i].bytes, bytes, err) != 0))
       return err->rc;
+    batch->columns[i].base = batch->columns[i].bytes.data; /* also for those that are there, should a later one fail */
   }
   return 0;
 }
 
 /* Where there is room already. */
 static void copy_rows(struct tide_vec *vec, size_t at, const struct tide_vec *source, size_t first, size_t rows) {
-  vec->base = vec->bytes.data;
   if (source->tag == NULL) {
     memset(vec->tag + at, TIDE_VAL_NULL, rows);
     memset(vec->num + at, 0, rows * sizeof *vec->num);

@@ -239,6 +239,33 @@ START_TEST(rows_stay_when_memory_is_short) {
 }
 END_TEST
 
+START_TEST(copied_rows_stay_when_memory_is_short) {
+  oom_install();
+  struct tide_err err = {0};
+  struct tide_batch from;
+  tide_batch_init(&from, 3, &err);
+  for (size_t row = 0; row < 300; row++)
+    append(&from, row, &err);
+  assert_ok(err);
+  for (long at = 1;; at++) {
+    struct tide_batch batch = {0};
+    tide_batch_init(&batch, 3, &err);
+    tide_batch_append_rows(&batch, &from, 0, 20, &err);
+    assert_ok(err);
+    oom_fail_at(at);
+    tide_batch_append_rows(&batch, &from, 20, 280, &err);
+    const bool failed = oom_has_failed();
+    oom_fail_at(0);
+    assert_rows(&batch, failed ? 20 : 300);
+    tide_err_clear(&err);
+    tide_batch_clear(&batch);
+    if (!failed)
+      break;
+  }
+  tide_batch_clear(&from);
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {rows_come_back_bit_for_bit,
                                 reset_begins_anew_with_the_same_memory,
@@ -250,6 +277,7 @@ int main(void) {
                                 a_value_above_4_gib_is_refused,
                                 an_earlier_error_keeps_rows_out,
                                 rows_stay_when_memory_is_short,
+                                copied_rows_stay_when_memory_is_short,
                                 NULL};
   return unit_main("batch", tests);
 }

@@ -368,6 +368,32 @@ START_TEST(long_matches_are_of_the_layouts_that_have_them) {
 }
 END_TEST
 
+/* Words of six letters, of a thousand, in any order: looking for long matches alone would see none of them again. */
+START_TEST(pages_of_short_matches_are_compressed_by_them) {
+  static const struct tide_parquet_node node = {.name = "s", .type = TIDE_PARQUET_BYTE_ARRAY};
+  static const struct tide_parquet_place flat = {0};
+  struct tide_parquet_press press;
+  struct tide_parquet_leaf leaf;
+  tide_parquet_press_init(&press, 3, &err);
+  tide_parquet_leaf_init(&leaf, &node, tide_parquet_layout_find(TIDE_PARQUET_LAYOUT_NEWEST), &flat);
+  leaf.dict_refused = true;
+  uint64_t order = 1;
+  for (unsigned row = 0; row < 4000; row++) {
+    char text[72];
+    for (size_t i = 0; i < sizeof text; i++) {
+      order = i % 6 == 0 ? order * UINT64_C(6364136223846793005) + 1442695040888963407 : order;
+      text[i] = (char)('A' + ((order >> 54) * UINT64_C(0x9e3779b97f4a7c15) >> (8 * (i % 6) + 8)) % 64);
+    }
+    tide_parquet_put_bytes(&leaf, 0, text, sizeof text, &err);
+  }
+  tide_parquet_leaf_end_page(&leaf, &press, &err);
+  assert_ok(err);
+  ck_assert(!leaf.takes_long);
+  tide_parquet_leaf_clear(&leaf);
+  tide_parquet_press_clear(&press);
+}
+END_TEST
+
 /* Two levels of groups around a leaf, and what follows them at the top again. */
 START_TEST(leaves_have_the_levels_of_their_paths) {
   static const struct tide_parquet_node nodes[] = {
@@ -420,6 +446,7 @@ int main(void) {
                                 weight_is_the_same_whatever_the_compressor_makes_of_a_page,
                                 layouts_never_change,
                                 long_matches_are_of_the_layouts_that_have_them,
+                                pages_of_short_matches_are_compressed_by_them,
                                 leaves_have_the_levels_of_their_paths,
                                 NULL};
   return unit_main("parquet", tests);
