@@ -142,8 +142,9 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
   unsigned char *data = pack(run, names.press, spec, &size, err);
   if (tide_err_is_set(err))
     return;
-  const size_t packed = size;
-  if (data == NULL)
+  const bool packed = data != NULL;
+  struct tide_buf lent = packed ? tide_tail_press_lend(names.press) : (struct tide_buf){0};
+  if (!packed)
     data = wrap(run, spec, &size);
   unsigned char hash[TAIL_HASH_SIZE]; /* kept, for an error may free the run from within the step */
   put_u64(hash, XXH3_64bits_withSeed(data, size, (uint64_t)run->last_since));
@@ -155,7 +156,7 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
                                         .rows = run->rows,
                                         .bytes = (int64_t)size, /* as who reads the table sees them */
                                         .raw_bytes =
-                                            (int64_t)(packed > 0 ? run->bytes.len - TIDE_TAIL_FRONT_MAX : size)};
+                                            (int64_t)(packed ? run->bytes.len - TIDE_TAIL_FRONT_MAX : size)};
   sqlite3_stmt *stmt =
       tide_stmt_pool_take(names.pool, db, err, "INSERT INTO " TIDE_TABLE("tail") " VALUES(?1, ?2, ?3, ?4, ?5)",
                           names.schema, names.dataset);
@@ -170,6 +171,8 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
     tide_stmt_run(stmt, err);
   }
   tide_stmt_pool_give(names.pool, stmt);
+  if (packed)
+    tide_tail_press_give_back(names.press, &lent);
   if (!tide_err_is_set(err) && tide_tail_index_add(index, entry, err) == 0) {
     memcpy(index->hash, hash, TAIL_HASH_SIZE);
     tide_tail_run_reset(run);

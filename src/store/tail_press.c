@@ -69,6 +69,18 @@ unsigned char *tide_tail_press_pack(struct tide_tail_press *press, const struct 
   return bytes->data;
 }
 
+struct tide_buf tide_tail_press_lend(struct tide_tail_press *press) {
+  const struct tide_buf lent = press->bytes;
+  press->bytes = (struct tide_buf){0};
+  return lent;
+}
+
+void tide_tail_press_give_back(struct tide_tail_press *press, struct tide_buf *lent) {
+  tide_buf_clear(&press->bytes);
+  press->bytes = *lent;
+  *lent = (struct tide_buf){0};
+}
+
 const unsigned char *tide_tail_press_unpack(struct tide_tail_press *press, const struct tide_tail_front *front,
                                             struct tide_rd packed, struct tide_err *err) {
   struct tide_buf *bytes = &press->bytes;

@@ -47,6 +47,11 @@ struct tide_tail_front tide_tail_front_read(struct tide_rd *rd);
 unsigned char *tide_tail_press_pack(struct tide_tail_press *press, const struct tide_tail_front *front,
                                     const unsigned char *rows, size_t *ret_size, struct tide_err *err);
 
+/* Takes the last result out of the press, so that it stays while SQL runs: what triggers do may use the press again.
+ * Given back, its memory serves the next one. */
+struct tide_buf tide_tail_press_lend(struct tide_tail_press *press);
+void tide_tail_press_give_back(struct tide_tail_press *press, struct tide_buf *lent);
+
 /* The rows of what lies behind a packed entry's front, up to its hash: front->raw_size bytes, as a view until the press
  * is used again. NULL when they are not what they should be, and when err is set (SQLITE_NOMEM alone). */
 const unsigned char *tide_tail_press_unpack(struct tide_tail_press *press, const struct tide_tail_front *front,

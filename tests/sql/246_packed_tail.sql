@@ -40,3 +40,11 @@ INSERT INTO logs SELECT 'db', value, printf('query %d took %d ms', value, value 
 UPDATE logs_tail SET data = CAST(substr(data, 1, 100) || X'ff' || substr(data, 102) AS BLOB);
 SELECT count(body) FROM logs WHERE source = 'db';
 SELECT tidemark_check('logs');
+-- what a trigger on the table reads of another dataset does not disturb a batch that is being written
+CREATE VIRTUAL TABLE read_by_trigger USING tidemark(n INTEGER, body TEXT, autoflush=0);
+CREATE VIRTUAL TABLE written USING tidemark(n INTEGER, body TEXT, autoflush=0);
+INSERT INTO read_by_trigger SELECT value, printf('GET /page/%d took %d ms', value, value % 7) FROM generate_series(1, 20000);
+CREATE TRIGGER disturbs BEFORE INSERT ON written_tail BEGIN SELECT count(body) FROM read_by_trigger; END;
+INSERT INTO written SELECT value, printf('POST /form/%d took %d ms', value, value % 7) FROM generate_series(1, 30000);
+SELECT count(*), sum(n), sum(body = printf('POST /form/%d took %d ms', n, n % 7)) FROM written;
+SELECT tidemark_check('written');
