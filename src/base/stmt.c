@@ -19,8 +19,8 @@ void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
     tide_err_set(err, rc, "%s", sqlite3_errmsg(db));
 }
 
-/* What our statements read is ours: a table that is not there was lost. */
-static void prepare_error(sqlite3 *db, int rc, struct tide_err *err) {
+/* What our statements read is ours: a table that is not there was lost. One that was kept finds that out when it runs. */
+static void own_error(sqlite3 *db, int rc, struct tide_err *err) {
   static const char missing[] = "no such table: ";
   const char *message = sqlite3_errmsg(db);
   if (rc == SQLITE_ERROR && strncmp(message, missing, sizeof missing - 1) == 0)
@@ -41,7 +41,7 @@ sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *
   int rc = sqlite3_prepare_v3(db, sql, -1, 0, &stmt, NULL);
   sqlite3_free(sql);
   if (rc != SQLITE_OK)
-    prepare_error(db, rc, err);
+    own_error(db, rc, err);
   return stmt;
 }
 
@@ -60,7 +60,7 @@ bool tide_stmt_row(sqlite3_stmt *stmt, struct tide_err *err) {
   if (rc == SQLITE_ROW)
     return true;
   if (rc != SQLITE_DONE)
-    tide_stmt_error(sqlite3_db_handle(stmt), rc, err);
+    own_error(sqlite3_db_handle(stmt), rc, err);
   sqlite3_reset(stmt);
   return false;
 }

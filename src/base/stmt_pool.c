@@ -10,10 +10,15 @@
 
 /* One that lasted is looked for among so many of the newest: behind more statements of the host than that, one that is
  * compiled anew, and with that the newest, is found sooner the next time. */
-enum { LOOK_AT = 32 };
+enum { LOOK_AT = 128 };
 
 void tide_stmt_pool_hold(struct tide_stmt_pool *pool) {
   pool->holds++;
+}
+
+void tide_stmt_pool_hold_lasting(struct tide_stmt_pool *pool) {
+  pool->holds++;
+  pool->lasting++;
 }
 
 /* The statement of an item as the connection has it, looked for among the newest `most`; NULL: it is not there. What the
@@ -49,13 +54,19 @@ static void take_out(struct tide_stmt_pool *pool, bool all) {
   if (left > 0)
     return;
   tide_free(pool->items);
-  *pool = (struct tide_stmt_pool){.holds = pool->holds};
+  *pool = (struct tide_stmt_pool){.holds = pool->holds, .lasting = pool->lasting};
 }
 
 void tide_stmt_pool_release(struct tide_stmt_pool *pool) {
   assert(pool->holds > 0);
   if (--pool->holds == 0)
     take_out(pool, false);
+}
+
+void tide_stmt_pool_release_lasting(struct tide_stmt_pool *pool) {
+  assert(pool->lasting > 0);
+  pool->lasting--;
+  tide_stmt_pool_release(pool);
 }
 
 void tide_stmt_pool_clear(struct tide_stmt_pool *pool) {
@@ -70,8 +81,8 @@ static void keep(struct tide_stmt_pool *pool, sqlite3 *db, const char *format, s
   pool->items = items;
   char *sql = tide_copy_string(sqlite3_sql(stmt), err);
   if (sql != NULL)
-    pool->items[pool->count++] =
-        (struct tide_pooled_stmt){.db = db, .format = format, .stmt = stmt, .taken = true, .sql = sql};
+    pool->items[pool->count++] = (struct tide_pooled_stmt){
+        .db = db, .format = format, .stmt = stmt, .taken = true, .sql = sql, .lasts = pool->lasting > 0};
 }
 
 /* The kept statement of a format that is not taken; NULL: there is none. */
@@ -97,6 +108,7 @@ sqlite3_stmt *tide_stmt_pool_take(struct tide_stmt_pool *pool, sqlite3 *db, stru
   if (item != NULL) {
     item->taken = true;
     item->lasted = false;
+    item->lasts = item->lasts || pool->lasting > 0;
     return item->stmt;
   }
   va_list args;
@@ -111,9 +123,10 @@ sqlite3_stmt *tide_stmt_pool_take(struct tide_stmt_pool *pool, sqlite3 *db, stru
   return NULL;
 }
 
-static struct tide_pooled_stmt *find_stmt(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
+/* One that is taken. Another item may have its address: of a statement that the host finalized. */
+static struct tide_pooled_stmt *find_taken(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
   for (size_t i = 0; pool != NULL && stmt != NULL && i < pool->count; i++) {
-    if (pool->items[i].stmt == stmt)
+    if (pool->items[i].taken && pool->items[i].stmt == stmt)
       return &pool->items[i];
   }
   return NULL;
@@ -122,7 +135,7 @@ static struct tide_pooled_stmt *find_stmt(struct tide_stmt_pool *pool, sqlite3_s
 /* A reset may roll back, and with that empty the pool, so what is kept is looked for behind it. */
 void tide_stmt_pool_give(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
   sqlite3_reset(stmt);
-  struct tide_pooled_stmt *item = find_stmt(pool, stmt);
+  struct tide_pooled_stmt *item = find_taken(pool, stmt);
   if (item == NULL) {
     sqlite3_finalize(stmt);
     return;
@@ -132,7 +145,7 @@ void tide_stmt_pool_give(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
 }
 
 void tide_stmt_pool_last(struct tide_stmt_pool *pool, sqlite3_stmt *stmt) {
-  struct tide_pooled_stmt *item = find_stmt(pool, stmt);
+  struct tide_pooled_stmt *item = find_taken(pool, stmt);
   if (item != NULL)
     item->lasts = true;
 }

@@ -2,8 +2,8 @@
  * what holds the pool: one call, one cursor or one transaction. Where nobody holds it, a statement is compiled for each
  * use. All zero is an empty pool.
  *
- * What every small transaction runs is worth more: one that lasts (tide_stmt_pool_last) stays, at rest, until the pool
- * is cleared, which its owner does no later than in xDisconnect: SQLite calls that before it looks for open statements.
+ * What every small transaction, tick or poll runs is worth more: one that lasts (tide_stmt_pool_last, or taken while the
+ * pool is held so) stays, at rest, until the pool is cleared, which its owner does no later than in xDisconnect: SQLite calls that before it looks for open statements.
  *
  * A host may finalize what it finds open, to close the connection or, between transactions, for reasons of its own. So the
  * last release, and the next use of one that lasted, look whether the statement is still there, and not another at its
@@ -30,6 +30,7 @@ struct tide_pooled_stmt {
 
 struct tide_stmt_pool {
   int holds;
+  int lasting; /* of them, those for what lasts */
   struct tide_pooled_stmt *items;
   size_t count;
   size_t cap;
@@ -37,6 +38,10 @@ struct tide_stmt_pool {
 
 void tide_stmt_pool_hold(struct tide_stmt_pool *pool);
 void tide_stmt_pool_release(struct tide_stmt_pool *pool); /* as often as it was held */
+
+/* The same, and what is taken in between lasts. */
+void tide_stmt_pool_hold_lasting(struct tide_stmt_pool *pool);
+void tide_stmt_pool_release_lasting(struct tide_stmt_pool *pool);
 
 /* A statement as tide_stmt_prepare makes it, at rest and without bindings. It is known again by the address of the
  * format: a literal, whose other arguments are the same at every call with this pool. pool NULL: always a new one. The

@@ -271,7 +271,7 @@ static void reload_spec(struct tide_dataset *ds, struct tide_err *err) {
     take_spec(ds, spec);
 }
 
-static void reload(struct tide_dataset *ds, struct tide_err *err) {
+static void read_tables(struct tide_dataset *ds, struct tide_err *err) {
   struct tide_config config;
   struct tide_names names = tide_dataset_names(ds);
   tide_runs_forget(&ds->txn.runs);
@@ -301,6 +301,13 @@ static void reload(struct tide_dataset *ds, struct tide_err *err) {
     reload_spec(ds, err);
   check_options(ds->name, &config.options, ds->spec, err);
   ds->config = config;
+}
+
+/* After every commit of anybody, so that compiling its statements would be most of a poll that finds nothing. */
+static void reload(struct tide_dataset *ds, struct tide_err *err) {
+  tide_stmt_pool_hold_lasting(ds->pool);
+  read_tables(ds, err);
+  tide_stmt_pool_release_lasting(ds->pool);
 }
 
 bool tide_dataset_is_fresh(const struct tide_dataset *ds) {

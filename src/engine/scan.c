@@ -57,7 +57,10 @@ static struct tide_known_partition look_up(struct tide_dataset *ds, const char *
   const struct tide_known_partition *known = tide_known_find(&ds->known, text, size);
   if (known != NULL)
     return *known;
-  if (!tide_catalog_partition_look(ds->conn->db, tide_dataset_names(ds), text, size, &row, err))
+  tide_stmt_pool_hold_lasting(ds->pool);
+  const bool there = tide_catalog_partition_look(ds->conn->db, tide_dataset_names(ds), text, size, &row, err);
+  tide_stmt_pool_release_lasting(ds->pool);
+  if (!there)
     return (struct tide_known_partition){.id = 0};
   const struct tide_known_partition found = {
       .id = row.id, .last_since = row.last_since, .pruned_upto = row.pruned_upto};

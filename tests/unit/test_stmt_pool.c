@@ -181,6 +181,42 @@ START_TEST(another_at_its_address_is_not_taken_for_it) {
 }
 END_TEST
 
+/* The one that is given back is the one at that address which was taken. */
+START_TEST(one_at_the_address_of_a_finalized_one_is_given_back) {
+  begin();
+  give(take_lasting());
+  sqlite3_finalize(sqlite3_next_stmt(db, NULL));
+  for (int i = 0; i < 2; i++) {
+    tide_stmt_pool_hold_lasting(&pool);
+    tide_stmt_pool_give(&pool, tide_stmt_pool_take(&pool, db, &err, "SELECT 6, ?1"));
+    tide_stmt_pool_release_lasting(&pool);
+    ck_assert_int_eq(statements(), 1);
+  }
+  tide_stmt_pool_clear(&pool);
+  end();
+}
+END_TEST
+
+START_TEST(what_is_taken_from_a_pool_that_is_held_so_lasts) {
+  begin();
+  tide_stmt_pool_hold(&pool);
+  tide_stmt_pool_hold_lasting(&pool);
+  sqlite3_stmt *stmt = take();
+  tide_stmt_pool_give(&pool, stmt);
+  tide_stmt_pool_release_lasting(&pool);
+  tide_stmt_pool_give(&pool, tide_stmt_pool_take(&pool, db, &err, "SELECT 1"));
+  tide_stmt_pool_release(&pool);
+  ck_assert_int_eq(statements(), 1);
+  tide_stmt_pool_hold(&pool);
+  ck_assert_ptr_eq(take(), stmt);
+  tide_stmt_pool_give(&pool, stmt);
+  tide_stmt_pool_release(&pool);
+  ck_assert_int_eq(statements(), 1);
+  tide_stmt_pool_clear(&pool);
+  end();
+}
+END_TEST
+
 START_TEST(clearing_leaves_another_at_its_address) {
   begin();
   sqlite3_stmt *stmt = take_lasting();
@@ -193,7 +229,7 @@ START_TEST(clearing_leaves_another_at_its_address) {
 END_TEST
 
 START_TEST(one_that_lasts_behind_many_of_the_host) {
-  enum { MANY = 100 };
+  enum { MANY = 200 };
   sqlite3_stmt *many[MANY];
   begin();
   give(take_lasting());
@@ -242,6 +278,8 @@ int main(void) {
                                 one_that_lasts_is_used_again,
                                 one_that_lasts_may_be_finalized_by_the_host,
                                 another_at_its_address_is_not_taken_for_it,
+                                one_at_the_address_of_a_finalized_one_is_given_back,
+                                what_is_taken_from_a_pool_that_is_held_so_lasts,
                                 clearing_leaves_another_at_its_address,
                                 one_that_lasts_behind_many_of_the_host,
                                 one_that_lasts_and_is_taken_outlives_the_release,
