@@ -45,16 +45,23 @@ void tide_functions_finish(sqlite3_context *context, struct tide_buf *json, cons
 
 /* ---- schemas ---- */
 
+static bool has_sinks(struct tide_conn *conn, const char *schema, struct tide_err *err) {
+  return strcmp(schema, "temp") == 0 ? tide_sinks_exist_in_temp(conn->db, &conn->pool, err)
+                                     : tide_sinks_exist(conn->db, schema, tide_conn_pool(conn, schema), err);
+}
+
 void tide_functions_each_schema(struct tide_conn *conn, tide_functions_each *call, void *data, struct tide_err *err) {
   char *names[128]; /* SQLite attaches 125 at the most, beside main and temp */
   size_t count = 0;
+  tide_conn_hold(conn);
   sqlite3_stmt *stmt = tide_schemas_prepare(conn->db, err);
   while (count < sizeof names / sizeof *names && tide_stmt_row(stmt, err)) {
-    const char *name = tide_stmt_text(stmt, 0, NULL, err);
-    if (name != NULL && tide_sinks_exist(conn->db, name, err))
+    const char *name = tide_stmt_text(stmt, TIDE_SCHEMAS_NAME, NULL, err);
+    if (name != NULL && has_sinks(conn, name, err))
       names[count++] = tide_copy_string(name, err);
   }
   sqlite3_finalize(stmt);
+  tide_conn_release(conn);
   for (size_t i = 0; i < count; i++) {
     if (!tide_err_is_set(err))
       call(data, names[i], err);

@@ -3,9 +3,9 @@
 
 #include "base/mem.h"
 #include "function_call.h"
+#include "sink/due.h"
 #include "sink/runner.h"
 #include "store/durable.h"
-#include "store/sinks.h"
 
 /* ---- tidemark_export([sink] [, 'dataset=d'] [, 'now'] [, 'max_batches=n']) ---- */
 
@@ -78,10 +78,10 @@ static bool is_stopped(const char *state) {
   return strcmp(state, "blocked") == 0 || strcmp(state, "diverged") == 0;
 }
 
-static void export_sink(struct export_call *call, struct tide_runner *runner, const struct tide_sink *sink,
+static void export_sink(struct export_call *call, struct tide_runner *runner, const struct tide_sink *sink, bool idle,
                         struct tide_err *err) {
   struct tide_tick tick = {0};
-  if (strcmp(sink->state, "active") == 0)
+  if (!idle && strcmp(sink->state, "active") == 0)
     tide_runner_tick(runner, sink, &tick, err);
   const char *state = tick.state != NULL ? tick.state : sink->state;
   tick.stopped = is_stopped(state);
@@ -109,7 +109,7 @@ static void export_sink(struct export_call *call, struct tide_runner *runner, co
 static void export_schema(void *data, const char *schema, struct tide_err *err) {
   struct export_call *call = data;
   struct tide_conn *conn = call->functions->conn;
-  struct tide_sink_list list;
+  struct tide_due due;
   struct tide_runner runner = {.conn = conn,
                                .schemes = &call->functions->shared->schemes,
                                .schema = schema,
@@ -118,23 +118,22 @@ static void export_schema(void *data, const char *schema, struct tide_err *err) 
                                .batches_left = call->batches_left};
   const char *wanted_sink = tide_functions_name_in(conn, call->sink, schema);
   const char *dataset = tide_functions_name_in(conn, call->dataset, schema);
-  if ((call->sink != NULL && wanted_sink == NULL) || (call->dataset != NULL && dataset == NULL) ||
-      !tide_sinks_has_any(conn->db, schema, err))
+  if ((call->sink != NULL && wanted_sink == NULL) || (call->dataset != NULL && dataset == NULL))
     return;
-  tide_sink_list_read(conn->db, schema, wanted_sink, dataset, &list, err);
-  call->matched += (int64_t)list.count;
-  for (size_t i = 0; i < list.count && !tide_err_is_set(err); i++) {
-    const struct tide_sink *sink = &list.sinks[i];
+  tide_due_read(conn, schema, wanted_sink, dataset, &due, err);
+  call->matched += (int64_t)due.list.count;
+  for (size_t i = 0; i < due.list.count && !tide_err_is_set(err); i++) {
+    const struct tide_sink *sink = &due.list.sinks[i];
     if (sink->target == NULL && call->sink != NULL)
       tide_err_set(err, SQLITE_ERROR,
                    "sink %s has no target: drive it with SQL, or with tidemark_claim and tidemark_ack", sink->sink);
     if (!tide_err_is_set(err) && sink->target != NULL &&
         (call->sink != NULL || strcmp(sink->state, "active") == 0 || is_stopped(sink->state))) {
       call->found++;
-      export_sink(call, &runner, sink, err);
+      export_sink(call, &runner, sink, due.idle[i], err);
     }
   }
-  tide_sink_list_clear(&list);
+  tide_due_clear(&due);
   call->batches_left = runner.batches_left;
 }
 
@@ -158,7 +157,7 @@ static void export_all(struct export_call *call, struct tide_err *err) {
 static void export_unless_idle(struct export_call *call, struct tide_err *err) {
   struct tide_idle_versions versions;
   struct tide_idle *idle = &call->functions->idle;
-  const bool known = tide_idle_look(call->functions->conn->db, &versions);
+  const bool known = tide_idle_look(call->functions->conn, &versions);
   char *key = tide_printf(err, "%Q %Q %d %lld", call->sink, call->dataset, call->now, (long long)call->batches_left);
   const char *answer = known && key != NULL ? tide_idle_answer(idle, key, &versions) : NULL;
   if (answer != NULL) {

@@ -25,7 +25,7 @@ static void verify_schema(void *data, const char *schema, struct tide_err *err) 
   const char *dataset = tide_functions_name_in(conn, call->dataset, schema);
   if (sink == NULL || (call->dataset != NULL && dataset == NULL))
     return;
-  tide_sink_list_read(conn->db, schema, sink, dataset, &list, err);
+  tide_sink_list_read(conn->db, schema, NULL, sink, dataset, &list, err);
   for (size_t i = 0; i < list.count && !tide_err_is_set(err); i++) {
     bool altered = false;
     const char *name = list.sinks[i].dataset;

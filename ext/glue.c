@@ -267,7 +267,7 @@ static void look_everywhere(struct tide_conn *conn, const char *text, look_in *l
   } else {
     sqlite3_stmt *stmt = tide_schemas_prepare(conn->db, err);
     while (tide_stmt_row(stmt, err)) {
-      const char *schema = tide_stmt_text(stmt, 0, NULL, err);
+      const char *schema = tide_stmt_text(stmt, TIDE_SCHEMAS_NAME, NULL, err);
       if (schema != NULL)
         look(conn, schema, text, location, err);
     }

@@ -19,7 +19,8 @@ static bool has_all(struct tide_dataset *ds, const struct tide_sink *sink, struc
   struct tide_stat stat;
   bool behind = false;
   sqlite3_stmt *stmt = tide_watermark_prepare(ds->conn->db, tide_dataset_names(ds), sink->sink, err);
-  struct tide_stats *stats = stmt != NULL ? tide_stats_open(ds, NULL, 0, sink->caught_up, err) : NULL;
+  const int64_t least = tide_watermark_least(ds->conn->db, tide_dataset_names(ds), sink, err);
+  struct tide_stats *stats = stmt != NULL ? tide_stats_open(ds, NULL, 0, least, err) : NULL;
   while (stats != NULL && !behind && tide_stats_next(stats, &stat, err))
     behind = tide_watermark_get(stmt, stat.text, stat.text_size, sink->start, err).since < stat.last_since;
   tide_stats_close(stats);

@@ -33,6 +33,20 @@ void tide_conn_unref(struct tide_conn *conn) {
   tide_free(conn);
 }
 
+struct tide_stmt_pool *tide_conn_pool(struct tide_conn *conn, const char *schema) {
+  return sqlite3_stricmp(schema, "main") == 0 ? &conn->pool : NULL;
+}
+
+void tide_conn_hold(struct tide_conn *conn) {
+  tide_stmt_pool_hold_lasting(&conn->pool);
+}
+
+void tide_conn_release(struct tide_conn *conn) {
+  tide_stmt_pool_release_lasting(&conn->pool);
+  if (conn->datasets == NULL)
+    tide_stmt_pool_clear(&conn->pool);
+}
+
 static void list(struct tide_dataset *ds) {
   ds->next = ds->conn->datasets;
   ds->conn->datasets = ds;
@@ -46,6 +60,8 @@ static void unlist(struct tide_dataset *ds) {
   if (*at != NULL)
     *at = ds->next;
   ds->listed = false;
+  if (ds->conn->datasets == NULL)
+    tide_stmt_pool_clear(&ds->conn->pool);
 }
 
 /* ---- handles ---- */
@@ -182,6 +198,11 @@ struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *sc
   struct tide_dataset *ds = find_handle(conn, schema, name);
   ds = ds != NULL ? tide_dataset_ref(ds) : create_handle(conn, schema, name, err);
   return ds != NULL ? load(ds, err) : NULL;
+}
+
+struct tide_dataset *tide_dataset_find(struct tide_conn *conn, const char *schema, const char *name) {
+  struct tide_dataset *ds = find_handle(conn, schema, name);
+  return ds != NULL ? tide_dataset_ref(ds) : NULL;
 }
 
 /* Recovery may have lost the newest rows. A number that left the machine is never given again: what the sinks have seen

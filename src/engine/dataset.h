@@ -28,11 +28,19 @@ struct tide_conn {
   int refs;
   struct tide_dataset *datasets; /* the live handles, each at most once */
   struct tide_tail_press press;  /* for their tails */
+  struct tide_stmt_pool pool;    /* statements on main's tables of the sinks */
 };
 
 struct tide_conn *tide_conn_create(sqlite3 *db, struct tide_err *err);
 struct tide_conn *tide_conn_ref(struct tide_conn *conn);
 void tide_conn_unref(struct tide_conn *conn);
+
+/* The pool for statements on a schema's tables of the sinks; NULL for another than main. Those that were taken while the
+ * connection holds it stay as long as there is a handle: SQLite lets go of the tables that have it before it looks for
+ * open statements. */
+struct tide_stmt_pool *tide_conn_pool(struct tide_conn *conn, const char *schema);
+void tide_conn_hold(struct tide_conn *conn);
+void tide_conn_release(struct tide_conn *conn); /* as often as it was held */
 
 struct tide_dataset {
   struct tide_conn *conn;
@@ -83,6 +91,9 @@ struct tide_dataset *tide_dataset_adopt(struct tide_conn *conn, const char *sche
 /* The handle of an existing dataset, made when there is none, with its spec as the file has it now. NULL on failure. */
 struct tide_dataset *tide_dataset_acquire(struct tide_conn *conn, const char *schema, const char *name,
                                           struct tide_err *err);
+/* The handle that the connection has of one already; NULL: none. Whether it is of the log that has that name now, the
+ * next refresh says. The caller releases it. */
+struct tide_dataset *tide_dataset_find(struct tide_conn *conn, const char *schema, const char *name);
 struct tide_dataset *tide_dataset_ref(struct tide_dataset *ds);
 void tide_dataset_release(struct tide_dataset *ds); /* NULL is fine */
 

@@ -20,14 +20,17 @@ bool tide_backlog_read(struct tide_backlog *ret_backlog, struct tide_runner *run
                        const struct tide_sink *sink, bool only_active, struct tide_err *err) {
   struct tide_stat stat;
   struct tide_backlog backlog = {0};
-  sqlite3_stmt *snapshot = tide_read_begin(runner->conn->db, runner->schema, err);
-  sqlite3_stmt *stmt = tide_sink_prepare(runner->conn->db, runner->schema, sink->sink, sink->dataset, err);
+  tide_stmt_pool_hold_lasting(ds->pool);
+  sqlite3_stmt *snapshot = tide_read_take(runner->conn->db, runner->schema, ds->pool, err);
+  sqlite3_stmt *stmt = tide_sink_take(runner->conn->db, runner->schema, ds->pool, sink->sink, sink->dataset, err);
   const bool found =
       tide_sink_next(stmt, &backlog.sink, err) && (!only_active || strcmp(backlog.sink.state, "active") == 0);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(ds->pool, stmt);
   sqlite3_stmt *watermark =
       found ? tide_watermark_prepare(runner->conn->db, tide_dataset_names(ds), sink->sink, err) : NULL;
-  struct tide_stats *stats = watermark != NULL ? tide_stats_open(ds, NULL, 0, backlog.sink.caught_up, err) : NULL;
+  const int64_t least =
+      watermark != NULL ? tide_watermark_least(runner->conn->db, tide_dataset_names(ds), &backlog.sink, err) : 0;
+  struct tide_stats *stats = watermark != NULL ? tide_stats_open(ds, NULL, 0, least, err) : NULL;
   backlog.newest = stats != NULL ? tide_dataset_last_since(ds) : 0;
   while (stats != NULL && tide_stats_next(stats, &stat, err)) {
     if (tide_watermark_get(watermark, stat.text, stat.text_size, backlog.sink.start, err).since < stat.last_since)
@@ -35,7 +38,8 @@ bool tide_backlog_read(struct tide_backlog *ret_backlog, struct tide_runner *run
   }
   tide_stats_close(stats);
   tide_stmt_pool_give(ds->pool, watermark);
-  sqlite3_finalize(snapshot);
+  tide_stmt_pool_give(ds->pool, snapshot);
+  tide_stmt_pool_release_lasting(ds->pool);
   if (found && !tide_err_is_set(err))
     *ret_backlog = backlog;
   else

@@ -10,23 +10,27 @@ static bool has_attached(sqlite3 *db, struct tide_err *err) {
   bool attached = false;
   sqlite3_stmt *stmt = tide_schemas_prepare(db, err);
   while (tide_stmt_row(stmt, err)) {
-    const char *name = tide_stmt_text(stmt, 0, NULL, err);
+    const char *name = tide_stmt_text(stmt, TIDE_SCHEMAS_NAME, NULL, err);
     attached = attached || name == NULL || (strcmp(name, "main") != 0 && strcmp(name, "temp") != 0);
   }
   sqlite3_finalize(stmt);
   return attached;
 }
 
-bool tide_idle_look(sqlite3 *db, struct tide_idle_versions *ret_versions) {
+bool tide_idle_look(struct tide_conn *conn, struct tide_idle_versions *ret_versions) {
   struct tide_err unknown = {0}; /* the call itself meets the same error, and tells it */
   struct tide_idle_versions versions = {0};
+  sqlite3 *db = conn->db;
   if (has_attached(db, &unknown))
     return false;
   /* under main's lock: outside one it would be the version of the last look */
-  sqlite3_stmt *snapshot = tide_read_begin(db, "main", &unknown);
+  struct tide_stmt_pool *pool = tide_conn_pool(conn, "main");
+  tide_conn_hold(conn);
+  sqlite3_stmt *snapshot = tide_read_take(db, "main", pool, &unknown);
   const bool known =
       snapshot != NULL && sqlite3_file_control(db, "main", SQLITE_FCNTL_DATA_VERSION, &versions.main) == SQLITE_OK;
-  sqlite3_finalize(snapshot);
+  tide_stmt_pool_give(pool, snapshot);
+  tide_conn_release(conn);
   if (sqlite3_file_control(db, "temp", SQLITE_FCNTL_DATA_VERSION, &versions.temp) != SQLITE_OK)
     versions.temp = 0;
   *ret_versions = versions;

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/sqlite.h"
+#include "engine/dataset.h"
 
 /* The data versions of main and temp; temp is the connection's own, and 0 until it is opened. */
 struct tide_idle_versions {
@@ -27,7 +27,7 @@ struct tide_idle {
 };
 
 /* The versions as they are now. false when they cannot tell: main has no dataset, or there are attached files. */
-bool tide_idle_look(sqlite3 *db, struct tide_idle_versions *ret_versions);
+bool tide_idle_look(struct tide_conn *conn, struct tide_idle_versions *ret_versions);
 
 /* The answer of the same call when nothing has changed, else NULL. The memory keeps it. */
 const char *tide_idle_answer(const struct tide_idle *idle, const char *key, const struct tide_idle_versions *versions);

@@ -44,7 +44,8 @@ static void ship_open(struct ticking *ticking, struct tide_err *err) {
   struct tide_batch_row row;
   int64_t done = 0;
   /* numbers above it are given by this loop's own taking over */
-  const int64_t last = tide_batch_last(ticking->deliveries.runner->conn->db, ticking->deliveries.runner->schema, err);
+  const int64_t last = tide_batch_last(ticking->deliveries.runner->conn->db, ticking->deliveries.runner->schema,
+                                       ticking->deliveries.ds->pool, err);
   while (!tide_err_is_set(err) && done < last && !ticking->deliveries.tick->more && !ticking->deliveries.stopped &&
          tide_backlog_next_open(&ticking->backlog, ticking->deliveries.runner, done, &row, err)) {
     done = row.batch;
@@ -211,6 +212,15 @@ static void work(struct ticking *ticking, struct tide_err *err) {
   sqlite3_finalize(interrupt);
 }
 
+/* Whether no batch is open in the schema. */
+static bool nothing_is_open(const struct ticking *ticking, struct tide_err *err) {
+  const struct tide_dataset *ds = ticking->deliveries.ds;
+  tide_stmt_pool_hold_lasting(ds->pool);
+  const int64_t last = tide_batch_last(ds->conn->db, ds->schema, ds->pool, err);
+  tide_stmt_pool_release_lasting(ds->pool);
+  return last == 0;
+}
+
 static void tick_sink(struct ticking *ticking, const struct tide_sink *sink, struct tide_err *err) {
   sqlite3 *db = ticking->deliveries.runner->conn->db;
   const char *schema = ticking->deliveries.runner->schema;
@@ -218,7 +228,7 @@ static void tick_sink(struct ticking *ticking, const struct tide_sink *sink, str
       tide_dataset_acquire(ticking->deliveries.runner->conn, ticking->deliveries.runner->schema, sink->dataset, err);
   if (ticking->deliveries.ds == NULL || !find_work(ticking, sink, err))
     return;
-  const bool idle = ticking->backlog.nparts == 0 && tide_batch_last(db, schema, err) == 0;
+  const bool idle = ticking->backlog.nparts == 0 && nothing_is_open(ticking, err);
   if (!idle)
     tide_durable_check_writable(db, schema, err);
   if (!idle && !tide_err_is_set(err))

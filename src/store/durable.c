@@ -133,14 +133,18 @@ void tide_unit_end(struct tide_unit *unit, struct tide_err *err) {
 }
 
 sqlite3_stmt *tide_schemas_prepare(sqlite3 *db, struct tide_err *err) {
-  return tide_stmt_prepare(db, err, "SELECT name FROM pragma_database_list");
+  return tide_stmt_prepare(db, err, "PRAGMA database_list");
 }
 
-sqlite3_stmt *tide_read_begin(sqlite3 *db, const char *schema, struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(db, err, "SELECT 1 FROM \"%w\".tidemark_registry LIMIT 1", schema);
+sqlite3_stmt *tide_read_take(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_pool_take(pool, db, err, "SELECT 1 FROM \"%w\".tidemark_registry LIMIT 1", schema);
   if (stmt == NULL || tide_stmt_row(stmt, err))
     return stmt;
   tide_err_set(err, SQLITE_ERROR, "schema %s has no dataset", schema);
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(pool, stmt);
   return NULL;
+}
+
+sqlite3_stmt *tide_read_begin(sqlite3 *db, const char *schema, struct tide_err *err) {
+  return tide_read_take(db, schema, NULL, err);
 }

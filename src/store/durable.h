@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/sqlite.h"
+#include "base/stmt_pool.h"
 
 /* SQLITE_MISUSE with what to do when a statement or transaction of the connection is open on any schema. */
 void tide_durable_check_idle(sqlite3 *db, const char *what, struct tide_err *err);
@@ -42,11 +43,15 @@ void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct t
                      struct tide_err *err);
 void tide_unit_end(struct tide_unit *unit, struct tide_err *err);
 
-/* The names of the connection's schemas, one text column. */
+/* The connection's schemas, a row each: their names are in this column. Compiled anew each time, for it lists those that
+ * there were then. */
+enum { TIDE_SCHEMAS_NAME = 1 };
 sqlite3_stmt *tide_schemas_prepare(sqlite3 *db, struct tide_err *err);
 
 /* One snapshot of a schema for several reads: a statement that stays on a row of tidemark_registry. Finalize it to
  * let go, which cannot fail (a COMMIT could: it does not run in an interrupted connection). NULL on failure. */
 sqlite3_stmt *tide_read_begin(sqlite3 *db, const char *schema, struct tide_err *err);
+/* The same from a pool of that schema (NULL: none), which it is given back to. */
+sqlite3_stmt *tide_read_take(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, struct tide_err *err);
 
 #endif

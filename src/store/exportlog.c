@@ -34,6 +34,21 @@ struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partiti
   return watermark;
 }
 
+/* One look at the log's key, however many rows it has. */
+static bool has_log(sqlite3 *db, struct tide_names names, const char *sink, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      names.pool, db, err, "SELECT 1 FROM \"%w\".tidemark_export_log WHERE sink = ?1 AND dataset = %Q LIMIT 1",
+      names.schema, names.dataset);
+  tide_stmt_bind_texts(stmt, 1, &sink, 1, err);
+  const bool has = tide_stmt_row(stmt, err);
+  tide_stmt_pool_give(names.pool, stmt);
+  return has;
+}
+
+int64_t tide_watermark_least(sqlite3 *db, struct tide_names names, const struct tide_sink *sink, struct tide_err *err) {
+  return sink->start > sink->caught_up && !has_log(db, names, sink->sink, err) ? sink->start : sink->caught_up;
+}
+
 /* ---- batches ---- */
 
 bool tide_batch_is_abandoned(const char *owner, int64_t lease_until, int64_t now_ms) {
@@ -87,8 +102,11 @@ void tide_batch_row_clear(struct tide_batch_row *row) {
   *row = (struct tide_batch_row){0};
 }
 
-int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_err *err) {
-  return tide_stmt_int(db, 0, err, "SELECT max(batch) FROM \"%w\".tidemark_batch", schema);
+int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_pool_take(pool, db, err, "SELECT max(batch) FROM \"%w\".tidemark_batch", schema);
+  const int64_t last = tide_stmt_row(stmt, err) ? sqlite3_column_int64(stmt, 0) : 0;
+  tide_stmt_pool_give(pool, stmt);
+  return last;
 }
 
 bool tide_batch_is_open(sqlite3 *db, struct tide_names names, const char *sink, const char *partition,

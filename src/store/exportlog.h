@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/sqlite.h"
 #include "store/names.h"
+#include "store/sink_row.h"
 
 /* ---- watermarks ---- */
 
@@ -23,6 +24,10 @@ sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, struct tide_names names, const
 /* The last row's until, or start when the log has none. */
 struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partition, size_t size, int64_t start,
                                          struct tide_err *err);
+
+/* A since up to which no partition has rows for the sink: its log has them, or, of one that has none, it begins behind
+ * them. */
+int64_t tide_watermark_least(sqlite3 *db, struct tide_names names, const struct tide_sink *sink, struct tide_err *err);
 
 /* ---- batches ---- */
 
@@ -59,7 +64,7 @@ bool tide_batch_next(sqlite3_stmt *stmt, struct tide_batch_row *ret_row, struct 
 void tide_batch_row_clear(struct tide_batch_row *row);
 
 /* The highest batch number that is open; 0: none. */
-int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_err *err);
+int64_t tide_batch_last(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, struct tide_err *err);
 
 /* Whether the sink has an open batch of that partition. */
 bool tide_batch_is_open(sqlite3 *db, struct tide_names names, const char *sink, const char *partition,

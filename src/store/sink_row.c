@@ -2,12 +2,13 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "base/stmt_pool.h"
 #include "model/duration.h"
 
-sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
-                                struct tide_err *err) {
-  sqlite3_stmt *stmt = tide_stmt_prepare(
-      db, err,
+sqlite3_stmt *tide_sink_take(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, const char *sink,
+                             const char *dataset, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      pool, db, err,
       "SELECT s.sink, s.dataset, s.target, s.format, s.columns, s.filter, s.options, s.state, t.folder, t.prefix,"
       " s.start, s.max_rows, s.max_bytes, s.min_rows, s.max_delay, t.caught_up, t.epoch"
       " FROM \"%w\".tidemark_sink s JOIN \"%w\".tidemark_sink_state t ON t.sink = s.sink AND t.dataset = s.dataset"
@@ -18,6 +19,11 @@ sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sin
     sqlite3_bind_text(stmt, 2, dataset, -1, SQLITE_TRANSIENT);
   }
   return stmt;
+}
+
+sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
+                                struct tide_err *err) {
+  return tide_sink_take(db, schema, NULL, sink, dataset, err);
 }
 
 int64_t tide_sink_duration(sqlite3_stmt *stmt, int column, const char *what, struct tide_err *err) {
@@ -79,11 +85,11 @@ void tide_sink_list_clear(struct tide_sink_list *list) {
   *list = (struct tide_sink_list){0};
 }
 
-void tide_sink_list_read(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
-                         struct tide_sink_list *ret_list, struct tide_err *err) {
+void tide_sink_list_read(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, const char *sink,
+                         const char *dataset, struct tide_sink_list *ret_list, struct tide_err *err) {
   struct tide_sink_list list = {0};
   struct tide_sink row;
-  sqlite3_stmt *stmt = tide_sink_prepare(db, schema, sink, dataset, err);
+  sqlite3_stmt *stmt = tide_sink_take(db, schema, pool, sink, dataset, err);
   while (tide_sink_next(stmt, &row, err)) {
     void *sinks = list.sinks;
     if (tide_grow(&sinks, &list.cap, list.count + 1, sizeof *list.sinks, err) != 0) {
@@ -93,7 +99,7 @@ void tide_sink_list_read(sqlite3 *db, const char *schema, const char *sink, cons
     list.sinks = sinks;
     list.sinks[list.count++] = row;
   }
-  sqlite3_finalize(stmt);
+  tide_stmt_pool_give(pool, stmt);
   if (tide_err_is_set(err))
     tide_sink_list_clear(&list);
   *ret_list = list;

@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/sqlite.h"
+#include "base/stmt_pool.h"
 
 struct tide_sink {
   char *sink;
@@ -32,6 +33,9 @@ struct tide_sink {
 /* The sinks of a schema of that name and dataset (NULL: any), in order. */
 sqlite3_stmt *tide_sink_prepare(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
                                 struct tide_err *err);
+/* The same from a pool of that schema (NULL: none), which it is given back to. */
+sqlite3_stmt *tide_sink_take(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, const char *sink,
+                             const char *dataset, struct tide_err *err);
 /* The next one: false at the end and on error. ret_sink owns its strings: tide_sink_clear. */
 bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_err *err);
 void tide_sink_clear(struct tide_sink *sink);
@@ -42,8 +46,8 @@ struct tide_sink_list {
   size_t count;
   size_t cap;
 };
-void tide_sink_list_read(sqlite3 *db, const char *schema, const char *sink, const char *dataset,
-                         struct tide_sink_list *ret_list, struct tide_err *err);
+void tide_sink_list_read(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, const char *sink,
+                         const char *dataset, struct tide_sink_list *ret_list, struct tide_err *err);
 void tide_sink_list_clear(struct tide_sink_list *list);
 
 /* A span of time in a column of a sink's row, in ms; -1 for NULL. `what` names it in the error. */

@@ -8,14 +8,28 @@
 #include "store/durable.h"
 #include "store/sinks_sql.h"
 
-bool tide_sinks_exist(sqlite3 *db, const char *schema, struct tide_err *err) {
-  return tide_stmt_int(db, 0, err,
-                       "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = 'tidemark_registry'",
-                       schema) != 0;
+/* Runs a statement of a pool; whether it has a row. */
+static bool has_row(struct tide_stmt_pool *pool, sqlite3_stmt *stmt, struct tide_err *err) {
+  const bool has = tide_stmt_row(stmt, err);
+  tide_stmt_pool_give(pool, stmt);
+  return has;
 }
 
-bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_err *err) {
-  return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_registry LIMIT 1", schema) != 0;
+bool tide_sinks_exist_in_temp(sqlite3 *db, struct tide_stmt_pool *pool, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      pool, db, err, "SELECT 1 FROM temp.sqlite_schema WHERE type = 'table' AND name = 'tidemark_registry'");
+  return has_row(pool, stmt, err);
+}
+
+bool tide_sinks_exist(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, struct tide_err *err) {
+  sqlite3_stmt *stmt = tide_stmt_pool_take(
+      pool, db, err, "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'table' AND name = 'tidemark_registry'", schema);
+  return has_row(pool, stmt, err);
+}
+
+bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, struct tide_err *err) {
+  return has_row(pool, tide_stmt_pool_take(pool, db, err, "SELECT 1 FROM \"%w\".tidemark_registry LIMIT 1", schema),
+                 err);
 }
 
 /* The first row's text; finalizes. */
@@ -26,7 +40,7 @@ static char *take_text(sqlite3_stmt *stmt, struct tide_err *err) {
 }
 
 char *tide_sinks_find_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  if (!tide_sinks_exist(db, names.schema, err))
+  if (!tide_sinks_exist(db, names.schema, NULL, err))
     return NULL;
   return take_text(tide_stmt_prepare(db, err,
                                      "SELECT dataset FROM \"%w\".tidemark_registry WHERE dataset = %Q COLLATE NOCASE",
@@ -78,7 +92,7 @@ static bool has_object(sqlite3 *db, const char *schema, const char *text, bool k
 
 static void create_missing(sqlite3 *db, const char *schema, struct tide_err *err) {
   const char *const *const lists[] = {tide_sinks_sql_tables, tide_sinks_sql_triggers};
-  const bool known = tide_sinks_exist(db, schema, err);
+  const bool known = tide_sinks_exist(db, schema, NULL, err);
   for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {
     for (size_t i = 0; lists[list][i] != NULL && !tide_err_is_set(err); i++) {
       if (!has_object(db, schema, lists[list][i], known, err))
@@ -157,14 +171,14 @@ int64_t tide_sinks_last_since(sqlite3 *db, struct tide_names names, struct tide_
 /* ---- following their datasets ---- */
 
 void tide_sinks_drop(sqlite3 *db, struct tide_names names, struct tide_err *err) {
-  if (!tide_sinks_exist(db, names.schema, err))
+  if (!tide_sinks_exist(db, names.schema, NULL, err))
     return;
   create_missing(db, names.schema, err);
   delete_rows(db, names, err);
 }
 
 void tide_sinks_rename(sqlite3 *db, struct tide_names names, const char *new_name, struct tide_err *err) {
-  if (!tide_sinks_exist(db, names.schema, err))
+  if (!tide_sinks_exist(db, names.schema, NULL, err))
     return;
   create_missing(db, names.schema, err);
   for (size_t i = 0; dataset_tables[i] != NULL; i++)

@@ -59,9 +59,12 @@ void tide_sinks_drop(sqlite3 *db, struct tide_names names, struct tide_err *err)
 /* Has everything follow a dataset to its new name. */
 void tide_sinks_rename(sqlite3 *db, struct tide_names names, const char *new_name, struct tide_err *err);
 
-/* Whether the schema has the tables at all. */
-bool tide_sinks_exist(sqlite3 *db, const char *schema, struct tide_err *err);
-bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_err *err); /* any dataset; the tables exist */
+/* Whether the schema has the tables at all. Statements are of a pool of that schema; NULL: none. */
+bool tide_sinks_exist(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, struct tide_err *err);
+bool tide_sinks_exist_in_temp(sqlite3 *db, struct tide_stmt_pool *pool,
+                              struct tide_err *err); /* of any schema's pool */
+/* Whether it has any dataset; the tables exist. */
+bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_stmt_pool *pool, struct tide_err *err);
 
 /* The name of a dataset as it is entered there, found in any letters: what the shared tables know it by. The caller
  * frees it (tide_free); NULL when there is none, also when the schema has no tables. */
