@@ -221,12 +221,22 @@ static bool nothing_is_open(const struct ticking *ticking, struct tide_err *err)
   return last == 0;
 }
 
+/* Of a connection that only ticks, the handle would go with each tick, and with it all that makes the next one cheap: the
+ * dataset's table keeps it. */
+static void keep(struct tide_dataset *ds) {
+  if (ds->refs == 1)
+    tide_catalog_connect(ds->conn->db, tide_dataset_names(ds));
+}
+
 static void tick_sink(struct ticking *ticking, const struct tide_sink *sink, struct tide_err *err) {
   sqlite3 *db = ticking->deliveries.runner->conn->db;
   const char *schema = ticking->deliveries.runner->schema;
   ticking->deliveries.ds =
       tide_dataset_acquire(ticking->deliveries.runner->conn, ticking->deliveries.runner->schema, sink->dataset, err);
-  if (ticking->deliveries.ds == NULL || !find_work(ticking, sink, err))
+  if (ticking->deliveries.ds == NULL)
+    return;
+  keep(ticking->deliveries.ds);
+  if (!find_work(ticking, sink, err))
     return;
   const bool idle = ticking->backlog.nparts == 0 && nothing_is_open(ticking, err);
   if (!idle)

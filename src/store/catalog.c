@@ -221,7 +221,12 @@ bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err) {
   return tide_stmt_int(db, 1, err, "SELECT length(CAST('a' AS BLOB))") != 1;
 }
 
-/* ---- the connection's transaction ---- */
+/* ---- the connection ---- */
+
+void tide_catalog_connect(sqlite3 *db, struct tide_names names) {
+  struct tide_err unable = {0};
+  sqlite3_finalize(tide_stmt_prepare(db, &unable, "SELECT 1 FROM \"%w\".\"%w\"", names.schema, names.dataset));
+}
 
 void tide_catalog_restore_changes(sqlite3 *db, struct tide_names names, int64_t n, struct tide_err *err) {
   tide_stmt_exec(db, err,

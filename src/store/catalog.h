@@ -105,6 +105,9 @@ void tide_catalog_store_option(sqlite3 *db, struct tide_names names, struct tide
  * nothing of it. */
 bool tide_catalog_is_utf16(sqlite3 *db, struct tide_err *err);
 
+/* Has SQLite connect the dataset's virtual table, which it then keeps for the connection; where it cannot, nothing. */
+void tide_catalog_connect(sqlite3 *db, struct tide_names names);
+
 /* Makes changes() say n again after our own statements: SQLite has no other way than to change n rows. */
 void tide_catalog_restore_changes(sqlite3 *db, struct tide_names names, int64_t n, struct tide_err *err);
 

@@ -58,6 +58,35 @@ START_TEST(unrelated_commit_compiles_no_query) {
 }
 END_TEST
 
+/* One that only ticks has the first tick to find out what it needs. */
+START_TEST(connection_that_only_ticks) {
+  int compiled = 0;
+  sqlite3_stmt *stmt = NULL;
+  begin_idle();
+  sqlite3 *ticker = db_open(scratch_path("db"), "shim");
+  assert_text(ticker, "0", "SELECT tidemark_export('s') ->> 'batches'");
+  db_exec(other, "INSERT INTO unrelated VALUES (1)");
+  assert_text(ticker, "0", "SELECT tidemark_export('s') ->> 'batches'");
+  sqlite3_prepare_v2(ticker, "SELECT tidemark_export('s')", -1, &stmt, NULL);
+  sqlite3_set_authorizer(ticker, count_select, &compiled);
+  for (int i = 0; i < 3; i++) {
+    compiled = 0;
+    db_exec(other, "INSERT INTO unrelated VALUES (1)");
+    ck_assert_int_eq(sqlite3_step(stmt), SQLITE_ROW);
+    sqlite3_reset(stmt);
+  }
+  ck_assert_int_eq(compiled, 0);
+  sqlite3_finalize(stmt);
+  sqlite3_set_authorizer(ticker, NULL, NULL);
+  db_exec(other, "INSERT INTO logs VALUES ('a', 'three'); ALTER TABLE logs RENAME TO renamed");
+  assert_text(ticker, "1", "SELECT tidemark_export('s') ->> 'rows'");
+  db_exec(other, "INSERT INTO renamed VALUES ('a', 'four')");
+  assert_text(ticker, "1", "SELECT tidemark_export('s') ->> 'rows'");
+  db_close(ticker);
+  end_idle();
+}
+END_TEST
+
 static int count_step(void *steps) {
   ++*(int64_t *)steps;
   return 0;
@@ -287,6 +316,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {unrelated_commit_compiles_no_query,
+                                connection_that_only_ticks,
                                 sink_that_has_shipped_nothing_looks_at_no_partition,
                                 rows_however_they_come,
                                 upkeep_brings_nothing,
