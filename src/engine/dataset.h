@@ -65,8 +65,8 @@ struct tide_dataset {
   int64_t epoch;       /* grows when rows move between tail and segments, or vanish by rollback: cursors look again */
   int64_t scans;       /* open ones: what takes rows away must not run under them (tide_dataset_check_unread) */
 
-  struct tide_stmt_pool *pool; /* statements on its tables, as long as somebody holds it; the one that writes to the
-                                  tail as long as the handle */
+  struct tide_stmt_pool *pool; /* statements on its tables, as long as somebody holds it; those that look for what was
+                                  committed and the one that writes to the tail as long as the handle */
   struct tide_txn txn;
 };
 
