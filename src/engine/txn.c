@@ -51,6 +51,11 @@ static void store_run(struct tide_dataset *ds, struct tide_tail_run *run, struct
 /* Everything in memory goes out: to segments the runs that are encoded in part, those of `seal_at` bytes and those that
  * are due (unless it is SIZE_MAX: none), the others to the tail. */
 static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err *err) {
+  if (ds->txn.flushing) {
+    tide_err_set(err, SQLITE_LOCKED, "dataset %s is being written: a trigger on its tables cannot use it", ds->name);
+    return;
+  }
+  ds->txn.flushing = true;
   const bool seal = ds->config.options.autoflush && seal_at < SIZE_MAX;
   const int64_t rowid = sqlite3_last_insert_rowid(ds->conn->db);
   size_t count = 0;
@@ -72,6 +77,7 @@ static void flush_runs(struct tide_dataset *ds, size_t seal_at, struct tide_err 
   tide_sealer_close(sealer, err);
   tide_free(runs);
   tide_runs_all_went_out(&ds->txn.runs);
+  ds->txn.flushing = false;
   sqlite3_set_last_insert_rowid(ds->conn->db, rowid);
   tide_txn_note_failure(ds, err);
 }

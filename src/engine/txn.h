@@ -30,6 +30,7 @@ struct tide_txn {
   bool open;
   bool alone; /* one statement's own transaction: SQLite sets changes() after it, whatever ours set */
   bool counters_known;
+  bool flushing;       /* rows in memory are on their way out */
   bool failed;         /* a flush or seal broke off midway: only a rollback is left */
   int64_t first_since; /* the lowest since it may have written */
   int64_t next_since;

@@ -1,8 +1,8 @@
 /* What a dataset is and where its rows lie, as its shadow tables say:
  *
  *   _config(key TEXT PRIMARY KEY, value)      format       2; 1 as long as a dataset of that format has no
- *                                             segment of version 2 and had no packed batch in its tail; a higher one
- *                                             is refused
+ *                                             segment of version 2, had no batch in its tail that may be packed, and
+ *                                             no Parquet batch was claimed; a higher one is refused
  *                                             log_id       32 hexadecimal digits
  *                                             sealed_since the highest since that ever left the tail
  *                                             next_chunk   the lowest chunk id never given

@@ -14,8 +14,8 @@ bool tide_deleted_add(sqlite3_stmt *stmt, int64_t since, int64_t partition, stru
 /* A statement for tide_deleted_mark. */
 sqlite3_stmt *tide_deleted_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
-/* Sets live[row] to 0 for the deleted ones of a batch of a partition (its since is decoded) and leaves the others. Gives
- * how many it set. */
+/* Sets live[row] to 0 for the deleted ones of a batch of a partition (its since is decoded) and leaves the others.
+ * Gives how many it set. */
 size_t tide_deleted_mark(sqlite3_stmt *stmt, int64_t partition, const struct tide_batch *batch, uint8_t *live,
                          struct tide_err *err);
 

@@ -43,8 +43,8 @@ void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct t
                      struct tide_err *err);
 void tide_unit_end(struct tide_unit *unit, struct tide_err *err);
 
-/* The connection's schemas, a row each: their names are in this column. Compiled anew each time, for it lists those that
- * there were then. */
+/* The connection's schemas, a row each: their names are in this column. Compiled anew each time, for it lists those
+ * that there were then. */
 enum { TIDE_SCHEMAS_NAME = 1 };
 sqlite3_stmt *tide_schemas_prepare(sqlite3 *db, struct tide_err *err);
 

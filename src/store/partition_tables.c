@@ -36,8 +36,8 @@ static bool is_temp(const char *schema) {
   return sqlite3_stricmp(schema, "temp") == 0;
 }
 
-/* Only a TEMP table's dataset is where its words say; elsewhere it is in the table's own schema, however that was called
- * when it was made. */
+/* Only a TEMP table's dataset is where its words say; elsewhere it is in the table's own schema, however that was
+ * called when it was made. */
 static bool is_of(const struct tide_partition_table *table, const char *schema, struct tide_names names) {
   const char *where = is_temp(schema) && table->schema != NULL ? table->schema : schema;
   return sqlite3_stricmp(where, names.schema) == 0 && sqlite3_stricmp(table->dataset, names.dataset) == 0;

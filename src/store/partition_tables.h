@@ -9,8 +9,8 @@
 #include "base/sqlite.h"
 #include "store/names.h"
 
-/* SQLITE_ERROR with a sentence that names the partition tables of the dataset, those of the TEMP schema too; nothing when
- * there are none. */
+/* SQLITE_ERROR with a sentence that names the partition tables of the dataset, those of the TEMP schema too; nothing
+ * when there are none. */
 void tide_partition_tables_refuse(sqlite3 *db, struct tide_names names, const char *what, struct tide_err *err);
 
 /* The dataset that the partition table of that name is of; the caller frees. NULL when the schema has no such table. */

@@ -51,7 +51,8 @@ void tide_sink_count_read(sqlite3 *db, const struct tide_sink_place *place, stru
  * with the present tick of the place before it, for its folder may have been moved there. */
 void tide_sink_count_next(sqlite3 *db, const struct tide_sink_place *place, struct tide_err *err);
 
-/* Within the transaction of an ack: the target was told that tick, and works. refused: rows set aside since one was taken. */
+/* Within the transaction of an ack: the target was told that tick, and works. refused: rows set aside since one was
+ * taken. */
 void tide_sink_count_mark(sqlite3 *db, struct tide_stmt_pool *pool, const struct tide_sink_place *place, int64_t tick,
                           int64_t refused, struct tide_err *err);
 

@@ -101,9 +101,9 @@ static void create_missing(sqlite3 *db, const char *schema, struct tide_err *err
   }
 }
 
-/* SQLite rolls a failed statement back in every file, but opens its savepoint only in those that the statement names. An
- * INSERT that may have to abort among several rows opens one of its own, behind that of the statement it runs in, and
- * with it those before it that the file has not got: it closes its own only. */
+/* SQLite rolls a failed statement back in every file, but opens its savepoint only in those that the statement names.
+ * An INSERT that may have to abort among several rows opens one of its own, behind that of the statement it runs in,
+ * and with it those before it that the file has not got: it closes its own only. */
 void tide_sinks_enlist(sqlite3 *db, const char *schema, struct tide_err *err) {
   struct tide_err none = {0};
   sqlite3_stmt *stmt = tide_stmt_prepare(

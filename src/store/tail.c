@@ -155,8 +155,7 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
                                         .partition = run->partition,
                                         .rows = run->rows,
                                         .bytes = (int64_t)size, /* as who reads the table sees them */
-                                        .raw_bytes =
-                                            (int64_t)(packed ? run->bytes.len - TIDE_TAIL_FRONT_MAX : size)};
+                                        .raw_bytes = (int64_t)(packed ? run->bytes.len - TIDE_TAIL_FRONT_MAX : size)};
   sqlite3_stmt *stmt =
       tide_stmt_pool_take(names.pool, db, err, "INSERT INTO " TIDE_TABLE("tail") " VALUES(?1, ?2, ?3, ?4, ?5)",
                           names.schema, names.dataset);
@@ -303,6 +302,8 @@ static bool decode_entry(const unsigned char *data, size_t size, struct tide_tai
                                 .rows = front.rows,
                                 .columns = front.columns};
   decode_rows(&walk, spec, part, batch, err);
+  if (front.version == TIDE_TAIL_PACKED)
+    tide_tail_press_rest(press);
   return !walk.rd.bad;
 }
 

@@ -16,13 +16,6 @@ void tide_tail_press_clear(struct tide_tail_press *press) {
   *press = (struct tide_tail_press){0};
 }
 
-/* Forgets the last result. */
-static void begin(struct tide_tail_press *press) {
-  if (press->bytes.cap > KEPT_BYTES)
-    tide_buf_clear(&press->bytes);
-  tide_buf_reset(&press->bytes);
-}
-
 struct tide_tail_front tide_tail_front_read(struct tide_rd *rd) {
   struct tide_tail_front front = {.version = tide_rd_u8(rd)};
   front.rows = tide_rd_varint(rd);
@@ -47,7 +40,7 @@ static void put_front(struct tide_buf *bytes, const struct tide_tail_front *fron
 unsigned char *tide_tail_press_pack(struct tide_tail_press *press, const struct tide_tail_front *front,
                                     const unsigned char *rows, size_t *ret_size, struct tide_err *err) {
   struct tide_buf *bytes = &press->bytes;
-  begin(press);
+  tide_buf_reset(bytes);
   if (press->press == NULL)
     press->press = tide_zpress_create(LEVEL, err);
   put_front(bytes, front, err);
@@ -79,6 +72,12 @@ void tide_tail_press_give_back(struct tide_tail_press *press, struct tide_buf *l
   tide_buf_clear(&press->bytes);
   press->bytes = *lent;
   *lent = (struct tide_buf){0};
+  tide_tail_press_rest(press);
+}
+
+void tide_tail_press_rest(struct tide_tail_press *press) {
+  if (press->bytes.cap > KEPT_BYTES)
+    tide_buf_clear(&press->bytes);
 }
 
 const unsigned char *tide_tail_press_unpack(struct tide_tail_press *press, const struct tide_tail_front *front,
@@ -89,7 +88,7 @@ const unsigned char *tide_tail_press_unpack(struct tide_tail_press *press, const
   const unsigned char *frame = tide_rd_bytes(&packed, size);
   if (frame == NULL)
     return NULL;
-  begin(press);
+  tide_buf_reset(bytes);
   if (press->pand == NULL)
     press->pand = tide_zpand_create(&unpacking);
   if (tide_buf_reserve(bytes, front->raw_size, &unpacking) == 0)

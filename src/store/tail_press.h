@@ -4,7 +4,6 @@
 #ifndef TIDE_STORE_TAIL_PRESS_H
 #define TIDE_STORE_TAIL_PRESS_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,6 +50,8 @@ unsigned char *tide_tail_press_pack(struct tide_tail_press *press, const struct 
  * Given back, its memory serves the next one. */
 struct tide_buf tide_tail_press_lend(struct tide_tail_press *press);
 void tide_tail_press_give_back(struct tide_tail_press *press, struct tide_buf *lent);
+/* The last result is done with: memory beyond what most batches take is freed. */
+void tide_tail_press_rest(struct tide_tail_press *press);
 
 /* The rows of what lies behind a packed entry's front, up to its hash: front->raw_size bytes, as a view until the press
  * is used again. NULL when they are not what they should be, and when err is set (SQLITE_NOMEM alone). */

@@ -48,3 +48,10 @@ CREATE TRIGGER disturbs BEFORE INSERT ON written_tail BEGIN SELECT count(body) F
 INSERT INTO written SELECT value, printf('POST /form/%d took %d ms', value, value % 7) FROM generate_series(1, 30000);
 SELECT count(*), sum(n), sum(body = printf('POST /form/%d took %d ms', n, n % 7)) FROM written;
 SELECT tidemark_check('written');
+-- nor can it read the dataset itself, whose rows it would write again and again
+CREATE VIRTUAL TABLE itself USING tidemark(n INTEGER, autoflush=0);
+CREATE TRIGGER again BEFORE INSERT ON itself_tail BEGIN SELECT count(*) FROM itself; END;
+INSERT INTO itself VALUES (1);
+DROP TRIGGER again;
+INSERT INTO itself VALUES (2);
+SELECT since, n FROM itself;
