@@ -1,5 +1,5 @@
-/* tidemark_peek, tidemark_fork and tidemark_requeue: what sinks that reach outside are asked for beside a tick. Each takes
- * a sink and, when several datasets have one of that name and only one is meant, a dataset. */
+/* tidemark_peek, tidemark_fork and tidemark_requeue: what sinks that reach outside are asked for beside a tick. Each
+ * takes a sink and, when several datasets have one of that name and only one is meant, a dataset. */
 #include <string.h>
 
 #include "base/host.h"

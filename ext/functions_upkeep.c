@@ -171,8 +171,8 @@ struct maintain_call {
   int64_t datasets;
 };
 
-/* A dataset that is damaged as a whole, or whose file is read-only, does not keep the others waiting: its error is in the
- * answer, from `at` on. */
+/* A dataset that is damaged as a whole, or whose file is read-only, does not keep the others waiting: its error is in
+ * the answer, from `at` on. */
 static void put_left_alone(struct tide_buf *json, size_t at, const char *name, struct tide_err *err) {
   struct tide_err none = {0};
   const int code = err->rc & 0xff;

@@ -19,8 +19,9 @@ bool tide_glue_integer(sqlite3_value *value, int64_t *ret_integer);
 int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, const char *dataset,
                      struct tide_val *ret_value, struct tide_err *err);
 
-/* The same for a value that the column stores as it is, as most are; false, and nothing of use in ret_value, for any other. The database
- * must be in UTF-8: text is then taken as its bytes are, without the copy that SQLite makes of one without a NUL. */
+/* The same for a value that the column stores as it is, as most are; false, and nothing of use in ret_value, for any
+ * other. The database must be in UTF-8: text is then taken as its bytes are, without the copy that SQLite makes of one
+ * without a NUL. */
 bool tide_glue_is_of_type(sqlite3_value *value, const struct tide_column *column, struct tide_val *ret_value);
 
 /* An option as tidemark_set takes it: ages in seconds, columns by their names; NULL for no limit, or the time of

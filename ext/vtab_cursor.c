@@ -154,8 +154,8 @@ int tide_vtab_rows_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *ret_rowid) {
 }
 
 /* A value of a column that is decoded, read where it lies: this is run for every value of a SELECT. With a NUL behind a
- * text for the time of the call SQLite copies that too, and need not copy all once more for a host that asks for it with
- * one. */
+ * text for the time of the call SQLite copies that too, and need not copy all once more for a host that asks for it
+ * with one. */
 static void result_of(sqlite3_context *context, struct tide_vec *vec, size_t row) {
   if (vec->tag[row] == TIDE_VAL_INT) {
     sqlite3_result_int64(context, vec->num[row]);

@@ -10,8 +10,8 @@
 
 static const char noun[] = "dataset";
 
-/* A dataset so damaged that it has no handle connects all the same, for SQLite cannot drop a table that does not: rows has
- * no ds, and each use looks again and says what is wrong. */
+/* A dataset so damaged that it has no handle connects all the same, for SQLite cannot drop a table that does not: rows
+ * has no ds, and each use looks again and says what is wrong. */
 struct dataset_vtab {
   struct tide_vtab_rows rows;
   struct tide_conn *conn;

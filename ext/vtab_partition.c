@@ -204,8 +204,8 @@ static void declare_alone(struct partition_vtab *vtab, struct tide_err *err) {
   tide_buf_clear(&sql);
 }
 
-/* Whether that is how things stand and no accident: then the table connects all the same, so that it can be dropped, and
- * says so whenever it is used. */
+/* Whether that is how things stand and no accident: then the table connects all the same, so that it can be dropped,
+ * and says so whenever it is used. */
 static bool is_lasting(const struct tide_err *err) {
   const int code = err->rc & 0xff;
   return code == SQLITE_ERROR || code == SQLITE_CORRUPT || code == SQLITE_CONSTRAINT;
@@ -252,8 +252,8 @@ static int partition_disconnect(sqlite3_vtab *base) {
   return SQLITE_OK;
 }
 
-/* SQLite tells a dropped table nothing of how the transaction ends, which the dataset must hear if this one has written:
- * then the dataset's own table hears it. */
+/* SQLite tells a dropped table nothing of how the transaction ends, which the dataset must hear if this one has
+ * written: then the dataset's own table hears it. */
 static int partition_destroy(sqlite3_vtab *base) {
   struct tide_err err = {0};
   struct tide_dataset *ds = vtab_of(base)->rows.ds;

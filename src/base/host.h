@@ -8,8 +8,8 @@
 
 #include "base/sqlite.h"
 
-/* Milliseconds since 1970 UTC by the clock of the VFS of the schema's file; db NULL: of the default VFS, for who is told
- * of no connection. */
+/* Milliseconds since 1970 UTC by the clock of the VFS of the schema's file; db NULL: of the default VFS, for who is
+ * told of no connection. */
 int64_t tide_host_now_ms(sqlite3 *db, const char *schema);
 /* The same in two steps, for who asks again and again while the schema stays. */
 sqlite3_vfs *tide_host_vfs(sqlite3 *db, const char *schema); /* NULL: there is none at all */

@@ -19,7 +19,8 @@ void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
     tide_err_set(err, rc, "%s", sqlite3_errmsg(db));
 }
 
-/* What our statements read is ours: a table that is not there was lost. One that was kept finds that out when it runs. */
+/* What our statements read is ours: a table that is not there was lost. One that was kept finds that out when it runs.
+ * */
 static void own_error(sqlite3 *db, int rc, struct tide_err *err) {
   static const char missing[] = "no such table: ";
   const char *message = sqlite3_errmsg(db);

@@ -41,7 +41,8 @@ const char *tide_stmt_text(sqlite3_stmt *stmt, int column, size_t *ret_size, str
 char *tide_stmt_copy_text(sqlite3_stmt *stmt, int column, struct tide_err *err);
 
 /* Sets err from the connection's last error, unless one is set. A write from a state that is no longer the newest
- * (SQLITE_BUSY_SNAPSHOT, "database is locked") becomes SQLITE_BUSY with words that say what to do: waiting is no use. */
+ * (SQLITE_BUSY_SNAPSHOT, "database is locked") becomes SQLITE_BUSY with words that say what to do: waiting is no use.
+ * */
 void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err);
 
 #endif

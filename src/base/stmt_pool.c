@@ -21,8 +21,8 @@ void tide_stmt_pool_hold_lasting(struct tide_stmt_pool *pool) {
   pool->lasting++;
 }
 
-/* The statement of an item as the connection has it, looked for among the newest `most`; NULL: it is not there. What the
- * host finalized leaves its address to another one, so that the SQL must be the same too. */
+/* The statement of an item as the connection has it, looked for among the newest `most`; NULL: it is not there. What
+ * the host finalized leaves its address to another one, so that the SQL must be the same too. */
 static sqlite3_stmt *look(const struct tide_pooled_stmt *item, int most) {
   sqlite3_stmt *found = sqlite3_next_stmt(item->db, NULL);
   for (int i = 1; i < most && found != NULL && found != item->stmt; i++)

@@ -2,13 +2,14 @@
  * what holds the pool: one call, one cursor or one transaction. Where nobody holds it, a statement is compiled for each
  * use. All zero is an empty pool.
  *
- * What every small transaction, tick or poll runs is worth more: one that lasts (tide_stmt_pool_last, or taken while the
- * pool is held so) stays, at rest, until the pool is cleared, which its owner does no later than in xDisconnect: SQLite calls that before it looks for open statements.
+ * What every small transaction, tick or poll runs is worth more: one that lasts (tide_stmt_pool_last, or taken while
+ * the pool is held so) stays, at rest, until the pool is cleared, which its owner does no later than in xDisconnect:
+ * SQLite calls that before it looks for open statements.
  *
- * A host may finalize what it finds open, to close the connection or, between transactions, for reasons of its own. So the
- * last release, and the next use of one that lasted, look whether the statement is still there, and not another at its
- * address; and an error may roll back, and with that release, from within a statement's step, so those that are in use
- * are then left to whoever uses them. */
+ * A host may finalize what it finds open, to close the connection or, between transactions, for reasons of its own. So
+ * the last release, and the next use of one that lasted, look whether the statement is still there, and not another at
+ * its address; and an error may roll back, and with that release, from within a statement's step, so those that are in
+ * use are then left to whoever uses them. */
 #ifndef TIDE_BASE_STMT_POOL_H
 #define TIDE_BASE_STMT_POOL_H
 

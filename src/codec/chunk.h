@@ -60,8 +60,8 @@ int tide_frame_decode_templates(struct tide_frame_decoder *decoder, const void *
 
 /* Decodes a frame of 1 to 2^20 rows into a column, whatever it held before. The sections come to lie in vec->bytes,
  * texts are built behind them, and all texts and blobs are views into it. book: the column's templates, NULL when it
- * has none. wanted, by row: 0 where no value is asked for, which may then come out as any number, or empty; NULL: all are
- * asked for. Returns 0 or the code; the column is worthless after a failure. */
+ * has none. wanted, by row: 0 where no value is asked for, which may then come out as any number, or empty; NULL: all
+ * are asked for. Returns 0 or the code; the column is worthless after a failure. */
 int tide_frame_decode(struct tide_frame_decoder *decoder, const struct tide_template_book *book, const void *bytes,
                       size_t size, size_t rows, const uint8_t *wanted, struct tide_vec *vec, struct tide_err *err);
 

@@ -13,9 +13,9 @@ struct tide_zpand;  /* a decompressor */
 struct tide_zpress *tide_zpress_create(int level, struct tide_err *err);
 void tide_zpress_destroy(struct tide_zpress *press); /* NULL is fine */
 
-/* One that takes long matches alone and looks for each in one place, at a level where zstd looks for short ones too: text
- * full of numbers and addresses, whose short matches are chance, comes out smaller and in half the time; other text
- * does not. NULL without an error at levels where zstd does something else. */
+/* One that takes long matches alone and looks for each in one place, at a level where zstd looks for short ones too:
+ * text full of numbers and addresses, whose short matches are chance, comes out smaller and in half the time; other
+ * text does not. NULL without an error at levels where zstd does something else. */
 struct tide_zpress *tide_zpress_create_long(int level, struct tide_err *err);
 
 /* Appends one frame. Returns 0 or the code. */

@@ -6,8 +6,9 @@
 #include "engine/dataset.h"
 
 /* Other connections, and this one, see the column in their next statement. *ret_added is false, and nothing is written,
- * when the dataset has that very column already. Refuses with a sentence (SQLITE_ERROR) a name that is taken, one column
- * too many, and NOT NULL without a value for old rows; SQLITE_LOCKED while a statement of this connection writes. */
+ * when the dataset has that very column already. Refuses with a sentence (SQLITE_ERROR) a name that is taken, one
+ * column too many, and NOT NULL without a value for old rows; SQLITE_LOCKED while a statement of this connection
+ * writes. */
 int tide_add_column(struct tide_dataset *ds, const struct tide_column *column, bool *ret_added, struct tide_err *err);
 
 #endif

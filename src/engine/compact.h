@@ -6,10 +6,10 @@
 
 #include "engine/work.h"
 
-/* The level segments are rewritten at, unless the dataset's own is higher. 100,000 rows like the sample's (29 MB raw, in
- * 16 partitions), stored, with the CPU seconds of rewriting them and the memory that took:  3: 3.24 MB  6: 2.86, 0.42 s,
- * 17 MiB  9: 2.64, 0.59 s, 26 MiB  12: 2.61, 1.5 s, 38 MiB.  Reading takes the same time at all of them. The write lock
- * is held meanwhile. */
+/* The level segments are rewritten at, unless the dataset's own is higher. 100,000 rows like the sample's (29 MB raw,
+ * in 16 partitions), stored, with the CPU seconds of rewriting them and the memory that took:  3: 3.24 MB  6: 2.86,
+ * 0.42 s, 17 MiB  9: 2.64, 0.59 s, 26 MiB  12: 2.61, 1.5 s, 38 MiB.  Reading takes the same time at all of them. The
+ * write lock is held meanwhile. */
 enum { TIDE_COMPACT_LEVEL = 9 };
 
 enum { TIDE_COMPACT_BYTES = 64 << 20 }; /* a call's work when nothing else is asked for */

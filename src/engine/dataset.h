@@ -35,9 +35,9 @@ struct tide_conn *tide_conn_create(sqlite3 *db, struct tide_err *err);
 struct tide_conn *tide_conn_ref(struct tide_conn *conn);
 void tide_conn_unref(struct tide_conn *conn);
 
-/* The pool for statements on a schema's tables of the sinks; NULL for another than main. Those that were taken while the
- * connection holds it stay as long as there is a handle: SQLite lets go of the tables that have it before it looks for
- * open statements. */
+/* The pool for statements on a schema's tables of the sinks; NULL for another than main. Those that were taken while
+ * the connection holds it stay as long as there is a handle: SQLite lets go of the tables that have it before it looks
+ * for open statements. */
 struct tide_stmt_pool *tide_conn_pool(struct tide_conn *conn, const char *schema);
 void tide_conn_hold(struct tide_conn *conn);
 void tide_conn_release(struct tide_conn *conn); /* as often as it was held */

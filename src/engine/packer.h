@@ -31,12 +31,13 @@ struct tide_packer {
 int tide_packer_init(struct tide_packer *packer, struct tide_dataset *ds, int64_t level, struct tide_err *err);
 /* Forgets rows that are not written yet. */
 void tide_packer_start(struct tide_packer *packer, int64_t partition, int64_t revision);
-/* The same, to go on with a writer that has the first rows already. It is not the packer's, and must live until the next
- * start or clear. */
+/* The same, to go on with a writer that has the first rows already. It is not the packer's, and must live until the
+ * next start or clear. */
 void tide_packer_start_with(struct tide_packer *packer, int64_t partition, int64_t revision,
                             struct tide_segment_writer *writer);
 
-/* How many of a batch's rows first to end - 1 go into the segment that a writer has at hand, and whether they fill it. */
+/* How many of a batch's rows first to end - 1 go into the segment that a writer has at hand, and whether they fill it.
+ * */
 size_t tide_packer_fits(const struct tide_options *options, const struct tide_segment_writer *writer,
                         const struct tide_batch *rows, size_t first, size_t end, bool *ret_full);
 

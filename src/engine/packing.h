@@ -1,7 +1,7 @@
-/* Encodes the rows of a big transaction while it goes on: a run that has a frame's rows, and is bound for a segment, gives
- * them to a writer of its own, so that memory holds encoded rows and no more than a frame's of others for each partition.
- * Segments are written when they are full, the rest with whatever else is in memory (engine/txn.h). All zero is one
- * that has not begun. */
+/* Encodes the rows of a big transaction while it goes on: a run that has a frame's rows, and is bound for a segment,
+ * gives them to a writer of its own, so that memory holds encoded rows and no more than a frame's of others for each
+ * partition. Segments are written when they are full, the rest with whatever else is in memory (engine/txn.h). All zero
+ * is one that has not begun. */
 #ifndef TIDE_ENGINE_PACKING_H
 #define TIDE_ENGINE_PACKING_H
 
@@ -25,9 +25,9 @@ struct tide_packing {
 /* Whether a run is to be encoded before another row is added to it. */
 bool tide_packing_is_due(const struct tide_dataset *ds, const struct tide_run *run);
 
-/* Encodes a run's rows, and writes the segments that are full. A partition with rows in the tail, which are older, begins
- * with a segment of those and the run's. After a failure only a rollback is left, and the run may be gone. Changes
- * last_insert_rowid. */
+/* Encodes a run's rows, and writes the segments that are full. A partition with rows in the tail, which are older,
+ * begins with a segment of those and the run's. After a failure only a rollback is left, and the run may be gone.
+ * Changes last_insert_rowid. */
 void tide_packing_take(struct tide_dataset *ds, struct tide_run *run, struct tide_err *err);
 
 /* Writes what is encoded of some runs, the largest first, until rows take no more memory than `bytes` or too little is

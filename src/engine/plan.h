@@ -80,8 +80,8 @@ bool tide_scan_request_one_partition(const struct tide_scan_request *request, co
                                      struct tide_buf *ret_text, struct tide_err *err);
 int tide_scan_request_pred(struct tide_scan_request *request, const struct tide_pred *pred, struct tide_err *err);
 
-/* What value i in argv's order is for, before values are asked of a request: since, which compares numbers as an INTEGER
- * column does; since as a list. */
+/* What value i in argv's order is for, before values are asked of a request: since, which compares numbers as an
+ * INTEGER column does; since as a list. */
 bool tide_plan_is_since(const char *idx, size_t i);
 bool tide_plan_is_list(const char *idx, size_t i);
 

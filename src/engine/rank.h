@@ -1,6 +1,7 @@
 /* Where rows stand in one segment: how many come up to a since, and which since the n-th has. It decodes the frame that
- * is asked about and no other, so that a part of a segment is counted at the cost of its two ends. Rows that DELETE took
- * are counted like the others: for segments that have none. Life: open, ask any number of times, close at any time. */
+ * is asked about and no other, so that a part of a segment is counted at the cost of its two ends. Rows that DELETE
+ * took are counted like the others: for segments that have none. Life: open, ask any number of times, close at any
+ * time. */
 #ifndef TIDE_ENGINE_RANK_H
 #define TIDE_ENGINE_RANK_H
 

@@ -22,8 +22,8 @@ struct tide_sealer *tide_sealer_open(struct tide_dataset *ds, struct tide_err *e
 
 /* Seals all tail rows of a partition, or those that the run (NULL: there is none) has encoded, for where there are such
  * the tail has none; then the run's other rows. The run is not looked at any more when the call fails: an error may
- * have freed it. Rows that are gone are dropped. The cache is right after it. result (NULL: not asked for) is added to. Does nothing when err is set, and
- * sealer may then be NULL. */
+ * have freed it. Rows that are gone are dropped. The cache is right after it. result (NULL: not asked for) is added to.
+ * Does nothing when err is set, and sealer may then be NULL. */
 void tide_sealer_partition(struct tide_sealer *sealer, int64_t partition, const struct tide_run *run,
                            struct tide_seal_result *result, struct tide_err *err);
 /* The same of what a run has encoded alone. */

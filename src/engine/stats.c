@@ -265,8 +265,8 @@ static void count_entry(struct counting *counting, const struct tide_tail_entry 
   counting->at = range->last;
 }
 
-/* The partition's entries in the tail that reach into the range, ascending; NULL when there are none, and on failure. The
- * caller frees them. */
+/* The partition's entries in the tail that reach into the range, ascending; NULL when there are none, and on failure.
+ * The caller frees them. */
 static struct tide_tail_entry *list_entries(const struct counting *counting, size_t *ret_count, struct tide_err *err) {
   const struct tide_tail_index *tail = &counting->ds->tail;
   const struct tide_tail_entry *newest = tide_tail_index_find(tail, counting->stat->partition);

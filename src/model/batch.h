@@ -82,8 +82,8 @@ static inline struct tide_val tide_vec_get(const struct tide_vec *vec, size_t ro
   return val;
 }
 
-/* The byte behind a TEXT that lies in memory of the column's own: a caller may change it, and puts back what was, for it
- * may be the first of another value. NULL: it is no TEXT, or lies elsewhere, or up to the end. */
+/* The byte behind a TEXT that lies in memory of the column's own: a caller may change it, and puts back what was, for
+ * it may be the first of another value. NULL: it is no TEXT, or lies elsewhere, or up to the end. */
 static inline char *tide_vec_behind_text(struct tide_vec *vec, size_t row) {
   if (vec->tag[row] != TIDE_VAL_TEXT || vec->base != vec->bytes.data ||
       (size_t)vec->num[row] + vec->size[row] >= vec->bytes.cap)

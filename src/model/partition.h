@@ -23,8 +23,8 @@ void tide_partition_encode(const struct tide_spec *spec, const struct tide_val *
                            struct tide_err *err);
 
 /* The inverse: values get views into *ret_bytes, which the call appends to (make room first is not needed; views are
- * set at the end), texts with a NUL behind them. SQLITE_ERROR with a sentence when the text is no partition of that spec, in particular not the
- * one encode gives. */
+ * set at the end), texts with a NUL behind them. SQLITE_ERROR with a sentence when the text is no partition of that
+ * spec, in particular not the one encode gives. */
 int tide_partition_decode(const struct tide_spec *spec, const char *text, size_t size, struct tide_val *ret_values,
                           struct tide_buf *ret_bytes, struct tide_err *err);
 

@@ -21,8 +21,8 @@ struct tide_partition_table {
   struct tide_partition_value *values; /* no column twice */
 };
 
-/* Reads the arguments of the module. Returns 0, or the code of a sentence that names the word at fault; nothing is to be
- * cleared then. */
+/* Reads the arguments of the module. Returns 0, or the code of a sentence that names the word at fault; nothing is to
+ * be cleared then. */
 int tide_partition_table_parse(int argc, const char *const *args, struct tide_partition_table *ret_table,
                                struct tide_err *err);
 

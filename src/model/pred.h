@@ -1,5 +1,5 @@
-/* A comparison that a scan may use to leave out segments and rows: column OP value. Its answer may be "maybe", never a wrong
- * "no": SQLite checks every row again. */
+/* A comparison that a scan may use to leave out segments and rows: column OP value. Its answer may be "maybe", never a
+ * wrong "no": SQLite checks every row again. */
 #ifndef TIDE_MODEL_PRED_H
 #define TIDE_MODEL_PRED_H
 

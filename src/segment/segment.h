@@ -114,7 +114,8 @@ size_t tide_segment_frame_rows(const struct tide_segment *segment, size_t frame)
  * the frame's first call. Checks the frame's checksum, all counts and offsets, and for since that it ascends strictly
  * within [first, last]. Damage is SQLITE_CORRUPT_VTAB with "column <name>, frame <n>" in the message; the caller adds
  * table and segment. A decoded TEXT or BLOB lies in memory of the batch. For a partition column: do not call it, the
- * value is the partition's. wanted, by row: 0 where no value is asked for, which may then come out as any number, or empty; NULL: all are asked for. Returns 0 or the code. */
+ * value is the partition's. wanted, by row: 0 where no value is asked for, which may then come out as any number, or
+ * empty; NULL: all are asked for. Returns 0 or the code. */
 int tide_segment_read_since(struct tide_segment *segment, size_t frame, struct tide_batch *batch, struct tide_err *err);
 int tide_segment_read_ingested(struct tide_segment *segment, size_t frame, struct tide_batch *batch,
                                struct tide_err *err);

@@ -19,7 +19,8 @@ struct tide_backlog {
   size_t cap;
 };
 
-/* Reads it in one snapshot; sink: which one. false when the sink is gone or, where only_active, in another state; and on error. */
+/* Reads it in one snapshot; sink: which one. false when the sink is gone or, where only_active, in another state; and
+ * on error. */
 bool tide_backlog_read(struct tide_backlog *ret_backlog, struct tide_runner *runner, struct tide_dataset *ds,
                        const struct tide_sink *sink, bool only_active, struct tide_err *err);
 void tide_backlog_clear(struct tide_backlog *backlog);

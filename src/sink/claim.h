@@ -30,9 +30,9 @@ enum tide_claim_outcome tide_claim_next(struct tide_runner *runner, const struct
                                         const struct tide_claim_reach *reach, struct tide_batch_row *ret_row,
                                         struct tide_err *err);
 
-/* Replaces an open batch of a sink that forwards, of which nothing has arrived, by one of its first rows, at most max_rows (at least one; fewer than
- * it has), with the configuration that it has; committed and durable. false when it is no longer there under its number,
- * or on error; *row is the new one otherwise. */
+/* Replaces an open batch of a sink that forwards, of which nothing has arrived, by one of its first rows, at most
+ * max_rows (at least one; fewer than it has), with the configuration that it has; committed and durable. false when it
+ * is no longer there under its number, or on error; *row is the new one otherwise. */
 bool tide_claim_split(struct tide_runner *runner, struct tide_dataset *ds, struct tide_batch_row *row, int64_t max_rows,
                       struct tide_err *err);
 
@@ -46,8 +46,8 @@ struct tide_claim_view {
 };
 void tide_claim_view_clear(struct tide_claim_view *view);
 
-/* What tide_claim_next would find, without claiming. ret_view NULL: only whether; config may then be NULL. Otherwise it is
- * written, but for its object, also with TIDE_CLAIM_WAITS. */
+/* What tide_claim_next would find, without claiming. ret_view NULL: only whether; config may then be NULL. Otherwise it
+ * is written, but for its object, also with TIDE_CLAIM_WAITS. */
 enum tide_claim_outcome tide_claim_look(struct tide_runner *runner, const struct tide_sink *sink,
                                         const struct tide_sink_config *config, struct tide_dataset *ds,
                                         const struct tide_claim_reach *reach, struct tide_claim_view *ret_view,

@@ -1,9 +1,9 @@
 /* Requests over http and https, by libcurl: one at a time, answered, failed or out of time when the call returns. What
  * holds for all of them: certificates and host names are always checked; redirects are never followed; no cookies, no
- * .netrc; a proxy as the environment says to curl's users (http_proxy, https_proxy, no_proxy), but never to this machine
- * itself; certificates of authorities are those of CURL_CA_BUNDLE or SSL_CERT_FILE, or else libcurl's own. No signal is
- * raised or handled, and the host's SIGPIPE is left as it is. libcurl keeps its own allocator: curl_global_init_mem
- * would give ours, with its limits and failures, to a host that uses libcurl too. */
+ * .netrc; a proxy as the environment says to curl's users (http_proxy, https_proxy, no_proxy), but never to this
+ * machine itself; certificates of authorities are those of CURL_CA_BUNDLE or SSL_CERT_FILE, or else libcurl's own. No
+ * signal is raised or handled, and the host's SIGPIPE is left as it is. libcurl keeps its own allocator:
+ * curl_global_init_mem would give ours, with its limits and failures, to a host that uses libcurl too. */
 #ifndef TIDE_SINK_CURL_IO_H
 #define TIDE_SINK_CURL_IO_H
 
@@ -47,8 +47,8 @@ void tide_curl_answer_clear(struct tide_curl_answer *answer);
 const char *tide_curl_answer_header(const struct tide_curl_answer *answer, const char *name);
 
 /* Sends the request and waits for its whole answer, whatever its status. Gives 0, or the code of err: SQLITE_INTERRUPT
- * (or whatever patience or take set), SQLITE_NOMEM, and SQLITE_IOERR with a sentence that names the origin for all else:
- * no connection, no trust, no answer in time, one that broke off or has endless headers. Then whether the
+ * (or whatever patience or take set), SQLITE_NOMEM, and SQLITE_IOERR with a sentence that names the origin for all
+ * else: no connection, no trust, no answer in time, one that broke off or has endless headers. Then whether the
  * receiver acted on it is not known. */
 int tide_curl_request(struct tide_curl *curl, const struct tide_curl_request *request, struct tide_curl_answer *answer,
                       struct tide_err *err);

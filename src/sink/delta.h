@@ -46,10 +46,10 @@ struct tide_delta;
 struct tide_delta *tide_delta_create(struct tide_target *target, struct tide_err *err);
 void tide_delta_destroy(struct tide_delta *delta); /* NULL is fine */
 
-/* Commits a batch, of any table of the target, unless it is committed already, and makes a checkpoint when it is time for one. On failure it is not
- * known which of these were done, and the same call again does the rest. *ret_altered is set when a partition value is
- * not what it is in the file (delta_meta.h). SQLITE_CONSTRAINT with a sentence when the table is not ours, needs what
- * we do not know, or has a column of another type. Returns 0 or the code. */
+/* Commits a batch, of any table of the target, unless it is committed already, and makes a checkpoint when it is time
+ * for one. On failure it is not known which of these were done, and the same call again does the rest. *ret_altered is
+ * set when a partition value is not what it is in the file (delta_meta.h). SQLITE_CONSTRAINT with a sentence when the
+ * table is not ours, needs what we do not know, or has a column of another type. Returns 0 or the code. */
 int tide_delta_commit(struct tide_delta *delta, const struct tide_delta_add *add, bool *ret_altered,
                       struct tide_err *err);
 

@@ -17,8 +17,8 @@ int tide_delta_log_read(struct tide_target *target, const char *folder, struct t
                         struct tide_err *err);
 
 /* Puts a whole object; false, without an error, when there is one of its name. `object` says all but the name.
- * is_commit: it is put as an exclusive one, for two commits of one version are of different batches, and one in the place
- * of the other would lose a batch's file; whoever makes a version's checkpoint, it says the same. */
+ * is_commit: it is put as an exclusive one, for two commits of one version are of different batches, and one in the
+ * place of the other would lose a batch's file; whoever makes a version's checkpoint, it says the same. */
 bool tide_delta_log_put(struct tide_target *target, const struct tide_object *object, const char *name, bool is_commit,
                         const struct tide_buf *bytes, struct tide_err *err);
 

@@ -86,8 +86,8 @@ void tide_dir_fail_kind(const struct tide_dir_root *root, int folder, const char
                name, found, wanted);
 }
 
-/* Syncs a folder for the sake of its child's name there, unless that is the root's and the child the one that was synced
- * there last: nearly all objects lie below one. It is held open, so that no other has its number. */
+/* Syncs a folder for the sake of its child's name there, unless that is the root's and the child the one that was
+ * synced there last: nearly all objects lie below one. It is held open, so that no other has its number. */
 static int sync_name(const struct tide_dir_root *root, int folder, bool of_root, int child) {
   struct stat last, st;
   int *synced = of_root ? root->synced : NULL;

@@ -35,8 +35,8 @@ void tide_dir_temporary_write(struct tide_dir_temporary *temporary, const void *
 void tide_dir_temporary_finish(struct tide_dir_temporary *temporary, struct tide_err *err); /* all on the disk */
 
 /* Gives the file the name of its object in `into`, the folder of that; false when there is something of that name
- * already, or err is set, as it is of an exclusive object where the file system knows no way that cannot replace another
- * file. into is not synced. */
+ * already, or err is set, as it is of an exclusive object where the file system knows no way that cannot replace
+ * another file. into is not synced. */
 bool tide_dir_temporary_name_new(struct tide_dir_temporary *temporary, int into, struct tide_err *err);
 /* The same in the place of a file of that name, if any. */
 void tide_dir_temporary_name_over(struct tide_dir_temporary *temporary, int into, struct tide_err *err);
@@ -44,7 +44,8 @@ void tide_dir_temporary_name_over(struct tide_dir_temporary *temporary, int into
 /* The file goes when it was not named. One that cannot be removed is left to the sweep. */
 void tide_dir_temporary_discard(struct tide_dir_temporary *temporary);
 
-/* Removes what earlier tries left of an object: that of its token and of older ones. A newer token has a newer owner. */
+/* Removes what earlier tries left of an object: that of its token and of older ones. A newer token has a newer owner.
+ * */
 void tide_dir_temporary_remove_tries(const struct tide_dir_root *root, const struct tide_object *object,
                                      struct tide_err *err);
 

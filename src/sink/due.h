@@ -1,5 +1,5 @@
-/* The sinks that a call of tidemark_export is about, and for which of them nothing is due: found out in one snapshot, by
- * a few looks at numbers that a handle keeps, however many partitions there are. Most ticks of a poll end here. */
+/* The sinks that a call of tidemark_export is about, and for which of them nothing is due: found out in one snapshot,
+ * by a few looks at numbers that a handle keeps, however many partitions there are. Most ticks of a poll end here. */
 #ifndef TIDE_SINK_DUE_H
 #define TIDE_SINK_DUE_H
 

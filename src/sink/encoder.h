@@ -48,9 +48,9 @@ struct tide_encoder_methods {
    * bytes out of `out` between calls as it likes. */
   int (*rows)(struct tide_encoder *encoder, const struct tide_batch *batch, size_t first, size_t count,
               const uint8_t *keep, struct tide_buf *out, struct tide_err *err);
-  /* Counts and writes nothing: adds to `encoded` what rows from `first` on will come to, and stops at the first row with
-   * which it is above `most`: gives that row, or first + count when there is none, and on error. An encoder that has
-   * measured is of no other use. */
+  /* Counts and writes nothing: adds to `encoded` what rows from `first` on will come to, and stops at the first row
+   * with which it is above `most`: gives that row, or first + count when there is none, and on error. An encoder that
+   * has measured is of no other use. */
   size_t (*measure)(struct tide_encoder *encoder, const struct tide_batch *batch, size_t first, size_t count,
                     const uint8_t *keep, uint64_t most, struct tide_err *err);
   /* Appends what is left and gives the hash. No rows after it. */

@@ -14,8 +14,8 @@
 #include "sink/curl_io.h"
 #include "sink/target.h"
 
-/* Gives 0 with *ret, which is the caller's to clear, or the code of err. Messages begin with origin, and hold the status
- * and the start of the body's text without what is no text. */
+/* Gives 0 with *ret, which is the caller's to clear, or the code of err. Messages begin with origin, and hold the
+ * status and the start of the body's text without what is no text. */
 int tide_http_answer_judge(const struct tide_curl_answer *answer, const char *origin, int64_t now_ms,
                            struct tide_answer *ret, struct tide_err *err);
 

@@ -16,16 +16,16 @@ struct tide_json_each {
   sqlite3_stmt *inner; /* for tide_json_each_field, once it was called */
 };
 
-/* Opens a text whose outermost value begins with that bracket, '[' or '{'. false, without an error, when it is no strict
- * JSON of that kind. json outlives it. */
+/* Opens a text whose outermost value begins with that bracket, '[' or '{'. false, without an error, when it is no
+ * strict JSON of that kind. json outlives it. */
 bool tide_json_each_open(struct tide_json_each *each, const char *json, char bracket, struct tide_err *err);
 void tide_json_each_close(struct tide_json_each *each);
 
 /* The next member: false at the end and on error. */
 bool tide_json_each_next(struct tide_json_each *each, struct tide_err *err);
 
-/* Of the member: its name (an object's) or place (an array's), its value as text (numbers and containers as JSON, "" for
- * null) and its type as json_type gives it. Valid until the next call. */
+/* Of the member: its name (an object's) or place (an array's), its value as text (numbers and containers as JSON, ""
+ * for null) and its type as json_type gives it. Valid until the next call. */
 const char *tide_json_each_key(struct tide_json_each *each, struct tide_err *err);
 const char *tide_json_each_text(struct tide_json_each *each, struct tide_err *err);
 const char *tide_json_each_type(struct tide_json_each *each, struct tide_err *err);

@@ -38,12 +38,12 @@ bool tide_outlet_open(struct tide_outlet *outlet, const struct tide_outlet_call 
                       const char *options, int64_t *ret_tick, struct tide_err *err);
 void tide_outlet_close(struct tide_outlet *outlet);
 
-/* Whether a failure is the place's, and not of what was to go there: it could not be opened or told of the tick, or it is
- * elsewhere and does not answer as it should. */
+/* Whether a failure is the place's, and not of what was to go there: it could not be opened or told of the tick, or it
+ * is elsewhere and does not answer as it should. */
 bool tide_outlet_is_to_blame(const struct tide_outlet *outlet, const struct tide_err *failure);
 
-/* Says that a target was told of a tick that this database knows nothing of. what: its place, or what stands for it where
- * a URL may hold what is not to be told. */
+/* Says that a target was told of a tick that this database knows nothing of. what: its place, or what stands for it
+ * where a URL may hold what is not to be told. */
 void tide_outlet_refuse_ahead(const char *what, const char *sink, int64_t tick, struct tide_err *err);
 
 #endif

@@ -46,8 +46,8 @@ static inline bool tide_parquet_column_scale(const struct tide_parquet_column *c
   return column->scale <= 1 || !__builtin_mul_overflow(*number, column->scale, number);
 }
 
-/* Says in present and number what the column's values become, appends those that are byte strings to `bytes`, and adds to
- * encoded and altered of each row. A NULL that the column cannot hold, or a value that is not of its type, is
+/* Says in present and number what the column's values become, appends those that are byte strings to `bytes`, and adds
+ * to encoded and altered of each row. A NULL that the column cannot hold, or a value that is not of its type, is
  * SQLITE_CORRUPT_VTAB. Sticky in err. */
 void tide_parquet_column_take(const struct tide_parquet_column *column, struct tide_parquet_block *block,
                               struct tide_buf *bytes, struct tide_buf *scratch, struct tide_err *err);

@@ -188,8 +188,9 @@ static void put_page_header(const struct raw_page *page, const struct tide_parqu
   tide_thrift_end(&thrift);
 }
 
-/* Makes press->header and press->frame of a page and gives its size before compression, with its header: which holds the
- * size and the checksum of what zstd made of the page, so that neither it nor its length is the same with every zstd. */
+/* Makes press->header and press->frame of a page and gives its size before compression, with its header: which holds
+ * the size and the checksum of what zstd made of the page, so that neither it nor its length is the same with every
+ * zstd. */
 static size_t press_page(const struct raw_page *page, struct tide_parquet_press *press,
                          char ret_digest[TIDE_HASH_DIGITS_SIZE], struct tide_err *err) {
   const struct tide_buf *body = page->body;

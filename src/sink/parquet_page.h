@@ -109,16 +109,16 @@ static inline void tide_parquet_put_null(struct tide_parquet_leaf *leaf, unsigne
 void tide_parquet_put_bytes(struct tide_parquet_leaf *leaf, unsigned rep, const void *bytes, size_t size,
                             struct tide_err *err);
 
-/* n entries of a leaf of a top-level column that is no group: each a row, with a value where present is 1, and NULL where it
- * is 0 (in an OPTIONAL column). Byte strings are in leaf->bytes by then, and their sizes are the numbers. */
+/* n entries of a leaf of a top-level column that is no group: each a row, with a value where present is 1, and NULL
+ * where it is 0 (in an OPTIONAL column). Byte strings are in leaf->bytes by then, and their sizes are the numbers. */
 void tide_parquet_put_flat(struct tide_parquet_leaf *leaf, const uint8_t *present, const int64_t *numbers, size_t n,
                            struct tide_err *err);
 
 /* ---- pages and the chunk ---- */
 
-/* Bytes that wait as entries, and what the chunk takes in memory, by its content alone: pages as if they did not shrink.
- * Those without a dictionary count twice, for a row group that ends early costs them nothing, and the bytes that shrink
- * least, which stand once here and once in the caller's buffer, are theirs. */
+/* Bytes that wait as entries, and what the chunk takes in memory, by its content alone: pages as if they did not
+ * shrink. Those without a dictionary count twice, for a row group that ends early costs them nothing, and the bytes
+ * that shrink least, which stand once here and once in the caller's buffer, are theirs. */
 size_t tide_parquet_leaf_waiting(const struct tide_parquet_leaf *leaf);
 size_t tide_parquet_leaf_weight(const struct tide_parquet_leaf *leaf);
 

@@ -13,8 +13,8 @@ struct tide_requeue {
 };
 
 /* Sends every dead row of a sink by itself, the oldest first, as it was encoded, under a key of its own that names the
- * same row to a receiver that gets it twice: <log id>/<sink>/<dataset>/dead/<id>-<at>. The attempt is counted, durably, before
- * a byte leaves. It ends at the first answer that is not about the row. */
+ * same row to a receiver that gets it twice: <log id>/<sink>/<dataset>/dead/<id>-<at>. The attempt is counted, durably,
+ * before a byte leaves. It ends at the first answer that is not about the row. */
 void tide_requeue(struct tide_runner *runner, const struct tide_sink *sink, struct tide_requeue *ret_requeue,
                   struct tide_err *err);
 

@@ -16,8 +16,7 @@ struct ticking {
   struct tide_deliveries deliveries;
   struct tide_backlog backlog;
   struct tide_sink_config config;
-  size_t
-      finished; /* partitions of the backlog of which the sink has every row up to their newest: found so, or shipped and acked */
+  size_t finished; /* partitions of the backlog of which the sink has all rows: found so, or shipped and acked */
 };
 
 void tide_tick_clear(struct tide_tick *tick) {
@@ -177,8 +176,8 @@ static bool is_over(void *context, struct tide_err *err) {
   return tide_err_is_set(err);
 }
 
-/* What was open went out under the tick that is counted already. New rows are not to: a database that is restored from a
- * backup in which those batches were open would have the same count. */
+/* What was open went out under the tick that is counted already. New rows are not to: a database that is restored from
+ * a backup in which those batches were open would have the same count. */
 static void begin_new_tick(struct ticking *ticking) {
   tide_outlet_close(&ticking->deliveries.outlet);
   ticking->deliveries.runner->told = false;
@@ -221,8 +220,8 @@ static bool nothing_is_open(const struct ticking *ticking, struct tide_err *err)
   return last == 0;
 }
 
-/* Of a connection that only ticks, the handle would go with each tick, and with it all that makes the next one cheap: the
- * dataset's table keeps it. */
+/* Of a connection that only ticks, the handle would go with each tick, and with it all that makes the next one cheap:
+ * the dataset's table keeps it. */
 static void keep(struct tide_dataset *ds) {
   if (ds->refs == 1)
     tide_catalog_connect(ds->conn->db, tide_dataset_names(ds));

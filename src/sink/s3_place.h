@@ -31,9 +31,9 @@ struct tide_s3_place {
 };
 
 /* URL: s3://bucket, or s3://bucket/prefix, which is taken as it stands: nothing in it is percent-decoded. Options:
- * region, endpoint, path_style, insecure_http, access_key_env, secret_key_env, session_token_env, single_writer (default
- * false), part_size, timeout (seconds for one request, 1 to 600, default 60). SQLITE_ERROR with a sentence when something is wrong; *ret is
- * written only on success, and the caller's to clear. */
+ * region, endpoint, path_style, insecure_http, access_key_env, secret_key_env, session_token_env, single_writer
+ * (default false), part_size, timeout (seconds for one request, 1 to 600, default 60). SQLITE_ERROR with a sentence
+ * when something is wrong; *ret is written only on success, and the caller's to clear. */
 int tide_s3_place_parse(const char *url, struct tide_sink_options *options, struct tide_s3_place *ret,
                         struct tide_err *err);
 void tide_s3_place_clear(struct tide_s3_place *place);

@@ -84,9 +84,9 @@ static void say_region(const struct tide_s3_refusal *refusal, const struct tide_
                  place->region);
 }
 
-/* Whether the service is in trouble, or busy, or the request came to harm on its way, so that the same one may pass another
- * time: InternalError may come with status 200, and an upload is gone once it was completed by a try whose answer was
- * lost. */
+/* Whether the service is in trouble, or busy, or the request came to harm on its way, so that the same one may pass
+ * another time: InternalError may come with status 200, and an upload is gone once it was completed by a try whose
+ * answer was lost. */
 static bool is_trouble(const struct tide_s3_refusal *refusal, int status) {
   return status >= 500 || status == 429 || status == 408 || status == 409 ||
          strcmp(refusal->code, "InternalError") == 0 || strcmp(refusal->code, "SlowDown") == 0 ||

@@ -32,8 +32,8 @@ static bool may_do_without(const struct tide_s3_upload *upload, const struct tid
   return !upload->exclusive;
 }
 
-/* Whether there is an object of that key, as sure as can be: where the service knows no condition, nothing else keeps one
- * from being replaced. Who may only put, and not look, is told "forbidden" of a key that is not there, and other
+/* Whether there is an object of that key, as sure as can be: where the service knows no condition, nothing else keeps
+ * one from being replaced. Who may only put, and not look, is told "forbidden" of a key that is not there, and other
  * refusals come without words here: the put itself then says what is wrong, if anything is. */
 static void look(struct tide_s3_upload *upload, struct tide_s3 *s3, struct tide_err *err) {
   const struct tide_s3_call call = {.method = "HEAD", .doing = "looking for", .key = upload->key};

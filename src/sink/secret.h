@@ -1,5 +1,6 @@
 /* A secret is the value of an environment variable that an option names: neither the database nor a message ever holds
- * it. It is read when a target opens, and wiped when that closes (what a network library copies of it is that one's). */
+ * it. It is read when a target opens, and wiped when that closes (what a network library copies of it is that one's).
+ * */
 #ifndef TIDE_SINK_SECRET_H
 #define TIDE_SINK_SECRET_H
 
@@ -11,8 +12,8 @@ struct tide_secret {
 };
 
 /* Takes an option that names a variable, without reading the variable: a sink may be registered where its secrets are
- * not. NULL: not given. SQLITE_ERROR when the value cannot be a variable's name (letters, digits and _, no digit first),
- * with a message that does not repeat it: it may be the secret itself. The text is the options' own. */
+ * not. NULL: not given. SQLITE_ERROR when the value cannot be a variable's name (letters, digits and _, no digit
+ * first), with a message that does not repeat it: it may be the secret itself. The text is the options' own. */
 const char *tide_secret_take_variable(struct tide_sink_options *options, const char *option, struct tide_err *err);
 
 /* Reads the variable. SQLITE_AUTH, naming it, when it is not set or empty, or holds a control character. */

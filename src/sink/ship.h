@@ -30,8 +30,8 @@ struct tide_encoder *tide_ship_encoder(const struct tide_sink_config *config, co
                                        const struct tide_batch_row *row, const struct tide_frozen *frozen,
                                        struct tide_err *err);
 
-/* How much of a range fits: measures rows above `above` up to `upto`, without making an object of them, and gives the since
- * of the last row with which they are at most max_bytes, at least one row. */
+/* How much of a range fits: measures rows above `above` up to `upto`, without making an object of them, and gives the
+ * since of the last row with which they are at most max_bytes, at least one row. */
 int64_t tide_ship_measure(struct tide_dataset *ds, const struct tide_sink_config *config, const char *partition,
                           int64_t above, int64_t upto, int64_t max_bytes, struct tide_err *err);
 

@@ -1,8 +1,8 @@
 /* Reads back what a sink delivered and compares it with the export log: each object that a batch of the log wrote is
- * there, has the size that was logged, and its encoded rows have the hash that was: it covers their number, order and every
- * value, and no more than the format's hash_object does (of a Parquet file: pages and schema, but not the statistics and
- * offsets of its footer). Then what else of this log lies in the sink's folders. Nothing is written, and nothing of
- * SQLite's is open while the target works; memory does not grow with the log or the archive. */
+ * there, has the size that was logged, and its encoded rows have the hash that was: it covers their number, order and
+ * every value, and no more than the format's hash_object does (of a Parquet file: pages and schema, but not the
+ * statistics and offsets of its footer). Then what else of this log lies in the sink's folders. Nothing is written, and
+ * nothing of SQLite's is open while the target works; memory does not grow with the log or the archive. */
 #ifndef TIDE_SINK_VERIFY_H
 #define TIDE_SINK_VERIFY_H
 

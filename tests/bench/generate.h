@@ -2,9 +2,9 @@
  *
  * 16 partitions: web-00 to web-05 take records of a web server, broker-00 to broker-09 those of Kafka's brokers. Each
  * row is of a partition and a record that are drawn at random; every place of the record (sample.h) is drawn anew, so
- * that long stretches never come again: 275 bytes of NDJSON on average. A text without such a place is the record's. Timestamps ascend, by 10 ms on average. In about one of
- * ten stretches of 8,192 rows one of the web servers is down: its rows have status 503, which comes to some 0.5 % of
- * all rows, in bursts as outages are. */
+ * that long stretches never come again: 275 bytes of NDJSON on average. A text without such a place is the record's.
+ * Timestamps ascend, by 10 ms on average. In about one of ten stretches of 8,192 rows one of the web servers is down:
+ * its rows have status 503, which comes to some 0.5 % of all rows, in bursts as outages are. */
 #ifndef TIDE_BENCH_GENERATE_H
 #define TIDE_BENCH_GENERATE_H
 

@@ -123,8 +123,8 @@ static void measure_idle_ticks(struct world *world, struct side *side) {
   report_print(&after);
 }
 
-/* What 1,000 new rows cost to bring to a file, in ticks of their own, and in turns with that what they cost a log of few
- * rows, for the machine is never the same twice; then ticks that find nothing. */
+/* What 1,000 new rows cost to bring to a file, in ticks of their own, and in turns with that what they cost a log of
+ * few rows, for the machine is never the same twice; then ticks that find nothing. */
 void measure_tick(struct world *world) {
   struct side small, *sides = world_sides(world);
   struct report report = {.name = "tick", .rows = TICK_ROWS};

@@ -1,5 +1,5 @@
-/* How much an exhaustive or random test does. TIDE_TEST_LONG=1 asks for its long form; the short form is a third of that
- * under a sanitizer, where everything is several times slower. */
+/* How much an exhaustive or random test does. TIDE_TEST_LONG=1 asks for its long form; the short form is a third of
+ * that under a sanitizer, where everything is several times slower. */
 #ifndef TIDE_TESTS_EFFORT_H
 #define TIDE_TESTS_EFFORT_H
 

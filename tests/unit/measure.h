@@ -1,4 +1,5 @@
-/* Measuring against writing: row by row, an encoder's measure stops at the row with which writing gets beyond the limit. */
+/* Measuring against writing: row by row, an encoder's measure stops at the row with which writing gets beyond the
+ * limit. */
 #ifndef TIDE_TEST_MEASURE_H
 #define TIDE_TEST_MEASURE_H
 

@@ -1,4 +1,5 @@
-/* The log of a Delta table, line by line as PROTOCOL.md of delta-io/delta has it, over the memory target and a folder. */
+/* The log of a Delta table, line by line as PROTOCOL.md of delta-io/delta has it, over the memory target and a folder.
+ * */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* nftw */
 #endif
@@ -765,8 +766,8 @@ START_TEST(what_others_commit_between_two_batches_is_seen) {
 }
 END_TEST
 
-/* Files in a copy that another has made meanwhile are not told from those that came since the one that is known: nothing
- * is saved then, and the new copy is read. */
+/* Files in a copy that another has made meanwhile are not told from those that came since the one that is known:
+ * nothing is saved then, and the new copy is read. */
 START_TEST(a_copy_that_another_replaced_is_read_again) {
   struct tide_target *target = memory();
   struct calls calls;

@@ -109,8 +109,8 @@ START_TEST(pruned_rows_do_not_count) {
 }
 END_TEST
 
-/* Of the batches in the tail that are another partition's, all but the newest say that they are this one's: who looks at
- * them counts their rows. */
+/* Of the batches in the tail that are another partition's, all but the newest say that they are this one's: who looks
+ * at them counts their rows. */
 START_TEST(a_count_in_the_tail_looks_at_the_batches_of_its_partition) {
   begin();
   for (int i = 0; i < 4; i++)

@@ -1,4 +1,5 @@
-/* A target without room: the batch stays, nothing half is left, and when there is room again the same batch goes out. */
+/* A target without room: the batch stays, nothing half is left, and when there is room again the same batch goes out.
+ * */
 #define _GNU_SOURCE
 #include <errno.h>
 
