@@ -34,7 +34,9 @@ static void fill(sqlite3 *db) {
   run(db, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 40)"
           " INSERT INTO logs SELECT 's' || (i % 2), i, 'text ' || i FROM c");
   run(db, "SELECT tidemark_flush('logs')");
-  run(db, "INSERT INTO logs VALUES('s0', 100, 1.5), ('s2', 101, x'00ff')");
+  run(db, "INSERT INTO logs VALUES('s0', 100, 1.5), ('s2', 101, x'00ff'), ('s0', 102, printf('%.*c', 3000, 'y')), "
+          "('s2', 103, printf('%.*c', 3000, 'z'))");
+  run(db, "UPDATE logs_config SET value = 1 WHERE key = 'format'");
   run(db, "DELETE FROM logs WHERE since IN (3, 41)");
   run(db, "CREATE VIRTUAL TABLE keys USING tidemark(source TEXT, id, partition_by=source, unique=id, segment_rows=16)");
   run(db, "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 20)"
@@ -90,8 +92,9 @@ struct statement {
 
 static const struct statement statements[] = {
     {"CREATE VIRTUAL TABLE other USING tidemark(a INTEGER, b TEXT, partition_by=(a, b))", 1},
-    {"INSERT INTO logs VALUES('s0', 1, 'one'), ('s3', 2, NULL)", 1},
-    {"BEGIN; INSERT INTO logs VALUES('s0', 1, 'one'); SAVEPOINT s; INSERT INTO logs VALUES('s4', 2, 2); RELEASE s; "
+    {"INSERT INTO logs VALUES('s0', 1, 'one'), ('s3', 2, printf('%.*c', 3000, 'q'))", 1},
+    {"BEGIN; INSERT INTO logs VALUES('s0', 1, 'one'); SAVEPOINT s; INSERT INTO logs VALUES('s4', 2, printf('%.*c', "
+     "3000, 'q')); RELEASE s; "
      "COMMIT",
      1},
     {"INSERT INTO logs SELECT source, n, x FROM logs", 1},
