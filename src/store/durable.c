@@ -46,6 +46,8 @@ static void begin(struct tide_durable *durable, struct tide_err *err) {
   durable->undo = prepare_undo(durable->db, durable->schema, err);
   tide_stmt_exec(durable->db, err, "BEGIN IMMEDIATE");
   durable->began = !sqlite3_get_autocommit(durable->db);
+  /* another process may have changed the schema meanwhile: it is compiled anew now, when it still can be */
+  tide_stmt_run(durable->undo, err);
   if (tide_err_is_set(err))
     tide_durable_end(durable, err);
 }

@@ -89,6 +89,37 @@ START_TEST(rows_deleted_before_the_claim_are_not_counted) {
 }
 END_TEST
 
+/* Another connection changes the schema when the tick is about to begin its claim, and the tick is interrupted in it. */
+static int interrupt_after_a_change(unsigned type, void *other, void *stmt, void *text) {
+  (void)type;
+  (void)stmt;
+  static bool changed;
+  if (changed && strncmp(text, "-- SELECT", 9) == 0)
+    sqlite3_interrupt(db); /* what only reads is not rolled back by that itself */
+  if (!changed && strcmp(text, "-- BEGIN IMMEDIATE") == 0) {
+    changed = true;
+    db_exec(other, "CREATE TABLE elsewhere(x)");
+  }
+  return 0;
+}
+
+START_TEST(interrupted_claim_leaves_no_transaction) {
+  begin();
+  db_exec(db, "PRAGMA journal_mode = wal");
+  append_many(6, 1);
+  sqlite3 *other = db_open(scratch_path("db"), NULL);
+  sqlite3_trace_v2(db, SQLITE_TRACE_STMT, interrupt_after_a_change, other);
+  ck_assert_int_eq(sqlite3_exec(db, "SELECT tidemark_export()", NULL, NULL, NULL), SQLITE_INTERRUPT);
+  sqlite3_trace_v2(db, 0, NULL, NULL);
+  ck_assert_int_eq(sqlite3_get_autocommit(db), 1);
+  ck_assert_int_eq(sqlite3_txn_state(db, NULL), SQLITE_TXN_NONE);
+  assert_int(other, 1, "SELECT count(*) FROM sqlite_schema WHERE name = 'elsewhere'");
+  ck_assert_str_eq(tick("rows"), "6");
+  db_close(other);
+  end();
+}
+END_TEST
+
 START_TEST(max_bytes_bounds_a_batch_to_the_byte) {
   begin();
   db_exec(db, "UPDATE tidemark_sink SET columns = '[\"body\"]', max_bytes = 120");
@@ -389,6 +420,7 @@ int main(void) {
                                 state_of_an_open_batch_holds_it_too,
                                 max_rows_bounds_a_batch,
                                 rows_deleted_before_the_claim_are_not_counted,
+                                interrupted_claim_leaves_no_transaction,
                                 max_bytes_bounds_a_batch_to_the_byte,
                                 row_above_max_bytes_is_a_batch_of_its_own,
                                 max_bytes_counts_rows_before_compression_and_after_the_filter,
