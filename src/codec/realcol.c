@@ -3,11 +3,11 @@
 #include <assert.h>
 #include <float.h>
 #include <stdbool.h>
-#include <string.h>
 
 #include "base/mem.h"
 #include "codec/bitpack.h"
 #include "codec/intcol.h"
+#include "model/val.h"
 
 static bool all_equal(const int64_t *bits, size_t n) {
   for (size_t i = 1; i < n; i++)
@@ -40,25 +40,13 @@ _Static_assert(FLT_EVAL_METHOD != 2 && FLT_EVAL_METHOD != -1,
 
 static const double powers[TIDE_REALCOL_DIGITS_MAX + 1] = {1, 10, 100, 1000, 10000, 100000, 1000000};
 
-static double real_of(int64_t bits) {
-  double real;
-  memcpy(&real, &bits, sizeof real);
-  return real;
-}
-
-static int64_t bits_of(double real) {
-  int64_t bits;
-  memcpy(&bits, &real, sizeof bits);
-  return bits;
-}
-
 /* Whether the value is an integer of at most 53 bits over that power of ten, in every bit. */
 static bool is_decimal(int64_t bits, unsigned digits, int64_t *ret_integer) {
-  const double limit = 9007199254740992.0, scaled = real_of(bits) * powers[digits];
+  const double limit = 9007199254740992.0, scaled = tide_real_of_bits(bits) * powers[digits];
   if (!(scaled > -limit && scaled < limit))
     return false;
   *ret_integer = (int64_t)(scaled < 0 ? scaled - 0.5 : scaled + 0.5);
-  return bits_of((double)*ret_integer / powers[digits]) == bits;
+  return tide_bits_of_real((double)*ret_integer / powers[digits]) == bits;
 }
 
 /* Finds the fewest digits that do for all values, and the integers. */
@@ -139,7 +127,7 @@ static void read_decimals(struct tide_body_rd *rd, size_t n, int64_t *ret_bits) 
     rd->sections.bad = true;
   tide_intcol_read(rd, n, ret_bits);
   for (size_t i = 0; i < n && !rd->sections.bad; i++)
-    ret_bits[i] = bits_of((double)ret_bits[i] / powers[digits]);
+    ret_bits[i] = tide_bits_of_real((double)ret_bits[i] / powers[digits]);
 }
 
 void tide_realcol_read(struct tide_body_rd *rd, size_t n, int64_t *ret_bits) {

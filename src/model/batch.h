@@ -63,14 +63,9 @@ static inline struct tide_val tide_vec_get(const struct tide_vec *vec, size_t ro
   case TIDE_VAL_INT:
     val.i = vec->num[row];
     break;
-  case TIDE_VAL_REAL: {
-    union {
-      int64_t bits;
-      double real;
-    } pun = {.bits = vec->num[row]};
-    val.r = pun.real;
+  case TIDE_VAL_REAL:
+    val.r = tide_real_of_bits(vec->num[row]);
     break;
-  }
   case TIDE_VAL_TEXT:
   case TIDE_VAL_BLOB:
     val.n = vec->size[row];

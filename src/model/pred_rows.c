@@ -117,8 +117,7 @@ static bool reals_of(const struct tide_pred *pred, double *ret_low, double *ret_
 
 static void keep_reals(const struct tide_vec *vec, double low, double high, size_t first, size_t end, uint8_t *keep) {
   for (size_t row = first; row < end; row++) {
-    double real;
-    memcpy(&real, &vec->num[row], sizeof real);
+    const double real = tide_real_of_bits(vec->num[row]);
     keep[row] &= (vec->tag[row] == TIDE_VAL_REAL) & (real >= low) & (real <= high);
   }
 }

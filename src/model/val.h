@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* In SQLite's sort order, and stored in segments and tail rows: never renumber. */
 enum tide_val_type { TIDE_VAL_NULL = 0, TIDE_VAL_INT = 1, TIDE_VAL_REAL = 2, TIDE_VAL_TEXT = 3, TIDE_VAL_BLOB = 4 };
@@ -16,6 +17,19 @@ struct tide_val {
   const void *p; /* TEXT (UTF-8, no NUL behind it), BLOB; not NULL when n > 0 */
   size_t n;      /* bytes of p */
 };
+
+/* A double beside integers, as columns and files hold one: the same 64 bits. */
+static inline double tide_real_of_bits(int64_t bits) {
+  double real;
+  memcpy(&real, &bits, sizeof real);
+  return real;
+}
+
+static inline int64_t tide_bits_of_real(double real) {
+  int64_t bits;
+  memcpy(&bits, &real, sizeof bits);
+  return bits;
+}
 
 static inline struct tide_val tide_val_null(void) {
   return (struct tide_val){.type = TIDE_VAL_NULL};

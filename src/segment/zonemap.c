@@ -168,9 +168,7 @@ static void put_value(const struct tide_val *val, struct tide_buf *out, struct t
   if (val->type == TIDE_VAL_INT) {
     tide_buf_put_zigzag(out, val->i, err);
   } else if (val->type == TIDE_VAL_REAL) {
-    uint64_t bits;
-    memcpy(&bits, &val->r, sizeof bits);
-    tide_buf_put_u64(out, bits, err);
+    tide_buf_put_u64(out, (uint64_t)tide_bits_of_real(val->r), err);
   } else {
     tide_buf_put_u8(out, (uint8_t)val->n, err);
     tide_buf_put(out, val->p, val->n, err);
@@ -191,8 +189,7 @@ static struct tide_val read_value(struct tide_rd *rd) {
   if (val.type == TIDE_VAL_INT) {
     val.i = tide_rd_zigzag(rd);
   } else if (val.type == TIDE_VAL_REAL) {
-    uint64_t bits = tide_rd_u64(rd);
-    memcpy(&val.r, &bits, sizeof bits);
+    val.r = tide_real_of_bits((int64_t)tide_rd_u64(rd));
     if (val.r != val.r) /* NaN */
       rd->bad = true;
   } else if (val.type == TIDE_VAL_TEXT || val.type == TIDE_VAL_BLOB) {

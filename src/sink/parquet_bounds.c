@@ -3,19 +3,8 @@
 #include <string.h>
 
 #include "codec/bitpack.h"
+#include "model/val.h"
 #include "sink/text.h"
-
-static double real_of(int64_t bits) {
-  double real;
-  memcpy(&real, &bits, sizeof real);
-  return real;
-}
-
-static int64_t bits_of(double real) {
-  int64_t bits;
-  memcpy(&bits, &real, sizeof bits);
-  return bits;
-}
 
 /* ---- numbers ---- */
 
@@ -40,7 +29,7 @@ static struct tide_parquet_bounds bounds_of_reals(const int64_t *numbers, size_t
   double min = 0;
   double max = 0;
   for (size_t i = 0; i < n; i++) {
-    double real = real_of(numbers[i]);
+    double real = tide_real_of_bits(numbers[i]);
     if (real != real) {
       bounds.nans++;
       continue;
@@ -49,8 +38,8 @@ static struct tide_parquet_bounds bounds_of_reals(const int64_t *numbers, size_t
     max = !bounds.any || real > max ? real : max;
     bounds.any = true;
   }
-  bounds.min = bound_of_number(TIDE_PARQUET_DOUBLE, bits_of(min == 0 ? -0.0 : min));
-  bounds.max = bound_of_number(TIDE_PARQUET_DOUBLE, bits_of(max == 0 ? 0.0 : max));
+  bounds.min = bound_of_number(TIDE_PARQUET_DOUBLE, tide_bits_of_real(min == 0 ? -0.0 : min));
+  bounds.max = bound_of_number(TIDE_PARQUET_DOUBLE, tide_bits_of_real(max == 0 ? 0.0 : max));
   return bounds;
 }
 
@@ -186,7 +175,7 @@ int tide_parquet_bound_compare(enum tide_parquet_type type, const struct tide_pa
   int64_t x = tide_parquet_bound_number(type, a);
   int64_t y = tide_parquet_bound_number(type, b);
   if (type == TIDE_PARQUET_DOUBLE)
-    return (real_of(x) > real_of(y)) - (real_of(x) < real_of(y));
+    return (tide_real_of_bits(x) > tide_real_of_bits(y)) - (tide_real_of_bits(x) < tide_real_of_bits(y));
   return (x > y) - (x < y);
 }
 

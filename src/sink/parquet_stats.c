@@ -24,9 +24,8 @@ static void put_number(struct tide_buf *out, bool *first, const char *name, int6
 }
 
 static void put_real(struct tide_buf *out, bool *first, const char *name, int64_t bits, struct tide_err *err) {
-  double real;
+  const double real = tide_real_of_bits(bits);
   bool infinite = false;
-  memcpy(&real, &bits, sizeof real);
   if (real - real != 0)
     return;
   put_name(out, first, name, err);

@@ -39,14 +39,12 @@ static unsigned char *put_u64(unsigned char *at, uint64_t value) {
 }
 
 static unsigned char *put_value(unsigned char *at, const struct tide_val *value) {
-  uint64_t bits;
   *at++ = value->type;
   switch (value->type) {
   case TIDE_VAL_INT:
     return put_zigzag(at, value->i);
   case TIDE_VAL_REAL:
-    memcpy(&bits, &value->r, sizeof bits);
-    return put_u64(at, bits);
+    return put_u64(at, (uint64_t)tide_bits_of_real(value->r));
   case TIDE_VAL_TEXT:
   case TIDE_VAL_BLOB:
     at = put_varint(at, value->n);
@@ -182,7 +180,6 @@ void tide_tail_run_store(struct tide_tail_run *run, sqlite3 *db, struct tide_nam
 
 static struct tide_val read_value(struct tide_rd *rd) {
   struct tide_val value = {.type = tide_rd_u8(rd)};
-  uint64_t bits;
   switch (value.type) {
   case TIDE_VAL_NULL:
     break;
@@ -190,8 +187,7 @@ static struct tide_val read_value(struct tide_rd *rd) {
     value.i = tide_rd_zigzag(rd);
     break;
   case TIDE_VAL_REAL:
-    bits = tide_rd_u64(rd);
-    memcpy(&value.r, &bits, sizeof bits);
+    value.r = tide_real_of_bits((int64_t)tide_rd_u64(rd));
     break;
   case TIDE_VAL_TEXT:
   case TIDE_VAL_BLOB:

@@ -61,7 +61,16 @@ START_TEST(max_rows_bounds_a_batch) {
 }
 END_TEST
 
-/* A line is {"body":"xxx"} and its end: 12 bytes and the text. */
+/* Six rows; `trace` sees every statement that the ticks run, and is given the other connection, which comes back. */
+static sqlite3 *begin_traced(int (*trace)(unsigned, void *, void *, void *)) {
+  begin();
+  db_exec(db, "PRAGMA journal_mode = wal");
+  append_many(6, 1);
+  sqlite3 *other = db_open(scratch_path("db"), NULL);
+  sqlite3_trace_v2(db, SQLITE_TRACE_STMT, trace, other);
+  return other;
+}
+
 /* Another connection deletes row 3 when the tick has chosen its rows and is about to claim them. */
 static int delete_before_the_claim(unsigned type, void *other, void *stmt, void *text) {
   (void)type;
@@ -75,11 +84,7 @@ static int delete_before_the_claim(unsigned type, void *other, void *stmt, void 
 }
 
 START_TEST(rows_deleted_before_the_claim_are_not_counted) {
-  begin();
-  db_exec(db, "PRAGMA journal_mode = wal");
-  append_many(6, 1);
-  sqlite3 *other = db_open(scratch_path("db"), NULL);
-  sqlite3_trace_v2(db, SQLITE_TRACE_STMT, delete_before_the_claim, other);
+  sqlite3 *other = begin_traced(delete_before_the_claim);
   ck_assert_str_eq(tick("rows"), "5");
   sqlite3_trace_v2(db, 0, NULL, NULL);
   ck_assert_str_eq(batches(), "0-6:5");
@@ -104,11 +109,7 @@ static int interrupt_after_a_change(unsigned type, void *other, void *stmt, void
 }
 
 START_TEST(interrupted_claim_leaves_no_transaction) {
-  begin();
-  db_exec(db, "PRAGMA journal_mode = wal");
-  append_many(6, 1);
-  sqlite3 *other = db_open(scratch_path("db"), NULL);
-  sqlite3_trace_v2(db, SQLITE_TRACE_STMT, interrupt_after_a_change, other);
+  sqlite3 *other = begin_traced(interrupt_after_a_change);
   ck_assert_int_eq(sqlite3_exec(db, "SELECT tidemark_export()", NULL, NULL, NULL), SQLITE_INTERRUPT);
   sqlite3_trace_v2(db, 0, NULL, NULL);
   ck_assert_int_eq(sqlite3_get_autocommit(db), 1);
@@ -120,6 +121,7 @@ START_TEST(interrupted_claim_leaves_no_transaction) {
 }
 END_TEST
 
+/* A line is {"body":"xxx"} and its end: 12 bytes and the text. */
 START_TEST(max_bytes_bounds_a_batch_to_the_byte) {
   begin();
   db_exec(db, "UPDATE tidemark_sink SET columns = '[\"body\"]', max_bytes = 120");

@@ -168,8 +168,8 @@ START_TEST(rewind_of_another_connection) {
 }
 END_TEST
 
-/* What it begins behind is then what it is to have. */
-START_TEST(rewind_below_the_start) {
+/* Beside the others the sink "l", which begins behind the newest row and has nothing to ship. */
+static void begin_late(void) {
   begin_idle();
   mkdir(scratch_path("late"), 0755);
   db_exec(db,
@@ -177,6 +177,11 @@ START_TEST(rewind_below_the_start) {
           " VALUES ('l', 'logs', 'file://%s', 'ndjson', 'latest')",
           scratch_path("late"));
   assert_text(db, "0", "SELECT tidemark_export('l') ->> 'rows'");
+}
+
+/* What it begins behind is then what it is to have. */
+START_TEST(rewind_below_the_start) {
+  begin_late();
   db_exec(other, "SELECT tidemark_rewind('l', 'logs', 'source=b', 0, 'all of b')");
   assert_text(db, "1", "SELECT tidemark_export('l') ->> 'rows'");
   assert_text(db, "0", "SELECT tidemark_export('l') ->> 'rows'");
@@ -185,13 +190,7 @@ START_TEST(rewind_below_the_start) {
 END_TEST
 
 START_TEST(start_that_is_lowered) {
-  begin_idle();
-  mkdir(scratch_path("late"), 0755);
-  db_exec(db,
-          "INSERT INTO tidemark_sink(sink, dataset, target, format, start)"
-          " VALUES ('l', 'logs', 'file://%s', 'ndjson', 'latest')",
-          scratch_path("late"));
-  assert_text(db, "0", "SELECT tidemark_export('l') ->> 'rows'");
+  begin_late();
   db_exec(other, "UPDATE tidemark_sink SET start = 1 WHERE sink = 'l'");
   assert_text(db, "1", "SELECT tidemark_export('l') ->> 'rows'");
   end_idle();
