@@ -1,10 +1,11 @@
 #!/bin/sh
-# Builds and runs the tests:  sh tests/run.sh [--sanitize] [--long] [name...]
+# Builds and runs the tests:  sh tests/run.sh [--sanitize | --coverage] [--long] [name...]
 #                             sh tests/run.sh --hosts [version...]
 #                             sh tests/run.sh --readers [name...]
 #                             sh tests/run.sh --bench [option...]
 #   --sanitize  under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-sanitize
 #   --long      longer random runs and bigger loads
+#   --coverage  how much of src/ and ext/ they run, and what they do not, in build-coverage
 #   --hosts     the module in other versions of SQLite, which it fetches and builds (tests/hosts/releases.txt)
 #   --readers   what is exported, read by DuckDB and others, which it fetches (tests/interop; with the name chdb also by
 #               ClickHouse, of half a gigabyte), and an OpenStack Swift to export to
@@ -29,6 +30,7 @@ if [ "${1-}" = --bench ]; then
 fi
 
 sanitize=
+coverage=
 long=
 others=
 newline='
@@ -37,6 +39,7 @@ words=
 while [ $# -gt 0 ]; do
   case $1 in
   --sanitize) sanitize=yes ;;
+  --coverage) coverage=yes ;;
   --long) long=yes ;;
   --hosts | --readers) others=${others:+$others }${1#--} ;;
   -h | --help)
@@ -59,8 +62,12 @@ case $others in
   exit 2
   ;;
 esac
-if [ -n "$others" ] && [ -n "$sanitize$long" ]; then
+if [ -n "$others" ] && [ -n "$sanitize$coverage$long" ]; then
   echo "--$others goes with no other option" >&2
+  exit 2
+fi
+if [ -n "$sanitize" ] && [ -n "$coverage" ]; then
+  echo "--sanitize and --coverage are two runs" >&2
   exit 2
 fi
 
@@ -81,12 +88,18 @@ if [ -n "$sanitize" ]; then
   build_into "$build" -Db_sanitize=address,undefined
   export ASAN_OPTIONS=halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+elif [ -n "$coverage" ]; then
+  build=$root/build-coverage
+  CC=gcc build_into "$build" --buildtype=debug -Db_coverage=true
+  find "$build" -name '*.gcda' -delete
 else
   build=$root/build
   build_into "$build"
 fi
 
 set -- --no-rebuild --print-errorlogs --quiet
+# The counters are exported symbols, which the tidy test does not like.
+[ -z "$coverage" ] || set -- "$@" --no-suite tidy
 if [ -n "$long" ]; then
   export TIDE_TEST_LONG=1
   set -- "$@" --timeout-multiplier 30
@@ -121,5 +134,6 @@ if [ -z "$counts" ]; then
   echo "meson test did not say how many tests passed" >&2
   exit 1
 fi
+[ -z "$coverage" ] || python3 "$root/tests/coverage/report.py" "$build"
 echo "$counts"
 exit "$status"
