@@ -186,6 +186,82 @@ START_TEST(bytes_do_not_depend_on_how_rows_are_cut) {
 }
 END_TEST
 
+/* Of rows of 40,000 bytes thirteen are half a mebibyte, which is as much as is looked at at once. */
+START_TEST(nor_on_how_large_rows_are_cut) {
+  static char letters[40000];
+  static const int list[] = {BODY, TIDE_ENCODER_SINCE};
+  struct tide_batch batch;
+  init(&batch);
+  for (int i = 0; i < 60; i++) {
+    memset(letters, 'a' + i % 26, sizeof letters);
+    append(&batch, BODY, tide_val_text(letters, sizeof letters - below(20000)));
+  }
+  struct object one = encode(&batch, list, 2, NULL, 1);
+  for (size_t step = 7; step <= 60; step += 53) {
+    struct object other = encode(&batch, list, 2, NULL, step);
+    expect_equal(&one, &other);
+    tide_buf_clear(&other.bytes);
+  }
+  tide_buf_clear(&one.bytes);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+/* ---- a partition's values ---- */
+
+/* The object of a column that has this value in five rows, because it is the partition's or because each row has it. */
+static struct object encode_constant(enum tide_type type, struct tide_val val, bool is_partition) {
+  static size_t first[] = {0};
+  static const int list[] = {0, 1};
+  struct tide_column column[] = {{.name = "c", .type = type, .partition_at = is_partition ? 0 : -1},
+                                 {.name = "n", .type = TIDE_TYPE_INTEGER, .partition_at = -1}};
+  const struct tide_spec of_two = {
+      .refs = 1, .ncolumns = 2, .columns = column, .npartition = is_partition, .partition = first};
+  const struct tide_encoder_config config = {.spec = &of_two,
+                                             .columns = list,
+                                             .ncolumns = 2,
+                                             .partition = "",
+                                             .partition_values = &val,
+                                             .zstd_level = 1,
+                                             .dataset = "logs",
+                                             .log_id = "0123456789abcdef0123456789abcdef",
+                                             .until = 5};
+  struct tide_err err = {0};
+  struct tide_batch batch = {0};
+  struct object object = {0};
+  tide_batch_init(&batch, 2, &err);
+  for (int64_t i = 1; i <= 5; i++)
+    tide_batch_append(&batch, i, 1000, (const struct tide_val[]){val, tide_val_int(i)}, &err);
+  struct tide_encoder *encoder = tide_format_parquet.create(&config, &err);
+  assert_ok(err);
+  encoder->methods->rows(encoder, &batch, 0, batch.rows, NULL, &object.bytes, &err);
+  finish(encoder, &object, &err);
+  assert_ok(err);
+  tide_batch_clear(&batch);
+  return object;
+}
+
+START_TEST(a_partitions_value_is_as_each_rows) {
+  static const struct {
+    enum tide_type type;
+    struct tide_val val;
+    uint64_t altered;
+  } cases[] = {{TIDE_TYPE_REAL, {.type = TIDE_VAL_REAL, .r = -2.5}, 0},
+               {TIDE_TYPE_INTEGER, {.type = TIDE_VAL_INT, .i = INT64_MIN}, 0},
+               {TIDE_TYPE_TIMESTAMP_S, {.type = TIDE_VAL_INT, .i = 7}, 0},
+               {TIDE_TYPE_TIMESTAMP_S, {.type = TIDE_VAL_INT, .i = INT64_MAX}, 5},
+               {TIDE_TYPE_TEXT, {.type = TIDE_VAL_NULL}, 0}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct object constant = encode_constant(cases[i].type, cases[i].val, true);
+    struct object each = encode_constant(cases[i].type, cases[i].val, false);
+    ck_assert_uint_eq(constant.altered, cases[i].altered);
+    expect_equal(&constant, &each);
+    tide_buf_clear(&constant.bytes);
+    tide_buf_clear(&each.bytes);
+  }
+}
+END_TEST
+
 START_TEST(rows_left_out_leave_no_trace) {
   struct tide_batch batch, kept;
   static uint8_t keep[6000];
@@ -564,6 +640,8 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {bytes_do_not_depend_on_how_rows_are_cut,
+                                nor_on_how_large_rows_are_cut,
+                                a_partitions_value_is_as_each_rows,
                                 rows_left_out_leave_no_trace,
                                 row_groups_leave_while_rows_come,
                                 large_values_end_row_groups_too,

@@ -215,6 +215,47 @@ START_TEST(a_dictionary_that_is_full_says_so) {
 }
 END_TEST
 
+/* ---- values in the layout that suits them ---- */
+
+/* The first page has a hundred different values, in an order that does not repeat, the second a thousand, as numbers
+ * without order or as the bytes of a string of eight. */
+static void expect_dictionary_of_the_first_page(enum tide_parquet_type type) {
+  enum { VALUES = 1000, DIFFERENT = 100, SIZE = 8 };
+  const bool is_bytes = type == TIDE_PARQUET_BYTE_ARRAY;
+  static uint64_t parts[VALUES];
+  static int64_t numbers[VALUES];
+  struct tide_parquet_dict dict = {0};
+  struct tide_parquet_scratch scratch = {0};
+  struct tide_buf laid_out = {0};
+  bool refused = false;
+  for (int page = 0; page < 2; page++) {
+    for (uint64_t i = 0; i < VALUES; i++) {
+      const uint64_t value = page == 0 ? (i * i + i / DIFFERENT) % DIFFERENT : DIFFERENT + i;
+      parts[i] = (value + 1) * (value + 1) * 0x9e3779b97f4a7c15;
+      numbers[i] = is_bytes ? SIZE : (int64_t)parts[i];
+    }
+    const struct tide_parquet_values values = {
+        tide_parquet_layout_find(0), type, VALUES, numbers, (const unsigned char *)parts, is_bytes ? sizeof parts : 0};
+    const enum tide_parquet_encoding encoding =
+        tide_parquet_put_values(&values, &dict, &refused, &scratch, &laid_out, &err);
+    assert_ok(err);
+    ck_assert_int_eq(encoding, page == 0 ? TIDE_PARQUET_RLE_DICTIONARY : TIDE_PARQUET_PLAIN);
+    ck_assert_int_eq(refused, page == 1);
+    ck_assert_uint_eq(dict.count, DIFFERENT);
+    ck_assert_uint_eq(dict.size, DIFFERENT * (is_bytes ? 4 + SIZE : SIZE));
+    ck_assert_uint_eq(is_bytes ? dict.bytes.len : 0, is_bytes ? DIFFERENT * (4 + SIZE) : 0);
+  }
+  tide_parquet_dict_clear(&dict);
+  tide_parquet_scratch_clear(&scratch);
+  tide_buf_clear(&laid_out);
+}
+
+START_TEST(a_page_that_leaves_the_dictionary_adds_nothing_to_it) {
+  expect_dictionary_of_the_first_page(TIDE_PARQUET_BYTE_ARRAY);
+  expect_dictionary_of_the_first_page(TIDE_PARQUET_INT64);
+}
+END_TEST
+
 /* ---- nested columns ---- */
 
 static unsigned take_field(struct tide_rd *rd, unsigned head) {
@@ -443,6 +484,7 @@ int main(void) {
                                 zeros_bound_with_both_signs_and_nan_does_not_bound,
                                 a_dictionary_holds_each_value_once,
                                 a_dictionary_that_is_full_says_so,
+                                a_page_that_leaves_the_dictionary_adds_nothing_to_it,
                                 levels_tell_lists_apart,
                                 weight_is_the_same_whatever_the_compressor_makes_of_a_page,
                                 layouts_never_change,
