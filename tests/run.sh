@@ -3,6 +3,7 @@
 #                             sh tests/run.sh --hosts [version...]
 #                             sh tests/run.sh --readers [name...]
 #                             sh tests/run.sh --bench [option...]
+#                             sh tests/run.sh --fuzz [--seconds N] [--keep] [target...]
 #   --sanitize  under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-sanitize
 #   --long      longer random runs and bigger loads
 #   --coverage  how much of src/ and ext/ they run, and what they do not, in build-coverage
@@ -11,6 +12,8 @@
 #               ClickHouse, of half a gigabyte), and an OpenStack Swift to export to
 #   --bench     no test: how fast and how small, beside other ways to keep the same rows, built to be fast in build-bench
 #               (its options: tests/bench/run.py --help)
+#   --fuzz      bytes that a reader does not bear, looked for by clang's libFuzzer in build-fuzz, N seconds (600) a target
+#               (tests/fuzz); what was found before is part of the ordinary run
 #   name        only the tests whose name holds one of these words (see them all: meson test -C build --list)
 # On a bare Debian it installs what is missing. The last line is "N passed, N failed".
 set -eu
@@ -27,6 +30,14 @@ if [ "${1-}" = --bench ]; then
   install_missing python3 ca-certificates nodejs
   build_into "$root/build-bench" --buildtype=release
   exec python3 "$root/tests/bench/run.py" "$root/build-bench" "$@"
+fi
+
+if [ "${1-}" = --fuzz ]; then
+  shift
+  install_missing python3 clang
+  export CC=clang
+  build_into "$root/build-fuzz" -Dfuzz=true -Db_sanitize=address,undefined
+  exec python3 "$root/tests/fuzz/run.py" "$root/build-fuzz" "$@"
 fi
 
 sanitize=

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""Where the corpora begin, from real bytes:  seeds.py MODULE FOLDER [target...]
+
+Writes FOLDER/TARGET/NAME in the shape that each target's comment draws: from the databases in tests/golden, and from
+what MODULE (tidemark.so) writes in a scratch folder. Run by hand when a target is new; `tests/run.sh --fuzz --keep`
+makes the corpus small again.
+"""
+import pathlib
+import sqlite3
+import struct
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+GOLDEN = HERE.parent / "golden"
+
+
+def quoted(name):
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sized(*runs):
+    return b"".join(struct.pack("<H", len(run)) + run for run in runs)
+
+
+def golden_segments():
+    """(meta, chunks) of each segment of the golden databases; chunks in the order of the segment's columns."""
+    for path in sorted(GOLDEN.glob("*/tidemark.db")):
+        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        tables = db.execute("SELECT name FROM sqlite_schema WHERE sql LIKE 'CREATE TABLE%meta BLOB NOT NULL%'")
+        for (table,) in tables.fetchall():
+            chunk_table = quoted(table.removesuffix("_segment") + "_chunk")
+            for first, count, meta in db.execute(f"SELECT chunk, chunks, meta FROM {quoted(table)}").fetchall():
+                rows = db.execute(f"SELECT data FROM {chunk_table} WHERE id >= ? AND id < ? ORDER BY id",
+                                  (first, first + count))
+                yield meta, [data for (data,) in rows]
+
+
+def varint(data, at):
+    value = shift = 0
+    while True:
+        value |= (data[at] & 0x7F) << shift
+        at += 1
+        if data[at - 1] < 0x80:
+            return value, at
+        shift += 7
+
+
+def with_empty_chunks(meta, chunks):
+    """The chunks with b'' for the columns that have none, as the entries in meta say."""
+    at = 13
+    for _ in range(3):
+        _, at = varint(meta, at)
+    columns, at = varint(meta, at)
+    rest, placed = list(chunks), []
+    for _ in range(2 + columns):
+        size, at = varint(meta, at)
+        placed.append(rest.pop(0) if size > 0 else b"")
+        if size > 0:
+            _, at = varint(meta, at)
+            at += 8
+    return placed
+
+
+def made_segments():
+    """The same of segments of the newest format, of few rows in few columns: one column of each kind of text."""
+    db = sqlite3.connect(":memory:")
+    db.enable_load_extension(True)
+    db.load_extension(str(pathlib.Path(sys.argv[1]).resolve().with_suffix("")))
+    for rows in 1, 3, 40, 150:
+        db.execute(f"""CREATE VIRTUAL TABLE d{rows} USING tidemark(i INTEGER, r REAL, t TEXT, level TEXT, b BLOB, any,
+                       none, partition_by=level)""")
+        db.execute(f"""WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {rows})
+          INSERT INTO d{rows} SELECT n * n, n / 4.0, printf('GET /page/%d HTTP/1.1 took %03d ms', n * 7919 % 5000, n % 97),
+            'info', CASE n % 3 WHEN 0 THEN x'00ff' ELSE zeroblob(n % 5) END,
+            CASE n % 5 WHEN 0 THEN n WHEN 1 THEN n / 3.0 WHEN 2 THEN 'word ' || n % 3 WHEN 3 THEN x'41' END, NULL FROM n""")
+        db.commit()
+        db.execute(f"SELECT tidemark_flush('d{rows}')").fetchall()
+        meta = db.execute(f"SELECT meta FROM d{rows}_segment").fetchone()[0]
+        yield meta, [data for (data,) in db.execute(f"SELECT data FROM d{rows}_chunk ORDER BY id")]
+
+
+def segment_seeds():
+    for meta, chunks in [*golden_segments(), *made_segments()]:
+        placed = with_empty_chunks(meta, chunks)
+        if len(placed) <= 16 and sum(map(len, placed)) < 6000:
+            yield bytes([3]) + sized(meta, *placed)
+
+
+SEEDS = {"segment": segment_seeds}
+
+
+def main():
+    folder = pathlib.Path(sys.argv[2])
+    for target in sys.argv[3:] or SEEDS:
+        (folder / target).mkdir(parents=True, exist_ok=True)
+        for number, seed in enumerate(SEEDS[target]()):
+            (folder / target / f"seed-{number:02}").write_bytes(seed)
+
+
+if __name__ == "__main__":
+    main()
