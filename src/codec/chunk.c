@@ -78,7 +78,7 @@ static const struct tide_slice *gather_slices(struct tide_frame_encoder *encoder
   for (size_t i = first; i < first + rows; i++) {
     if (vec->tag[i] < TIDE_VAL_TEXT)
       continue;
-    const unsigned char *bytes = vec->size[i] > 0 ? vec->base + vec->num[i] : NULL;
+    const unsigned char *bytes = vec->size[i] > 0 ? vec->base + vec->num[i] : (const unsigned char *)"";
     encoder->slices[n++] = (struct tide_slice){bytes, vec->size[i]};
   }
   return encoder->slices;
@@ -235,7 +235,8 @@ static int read_head(const void *bytes, size_t size, struct packed *ret_packed, 
     return corrupt("unknown kind of frame", err);
   const bool is_zstd = packing == TIDE_FRAME_ZSTD;
   const uint64_t raw_size = is_zstd ? tide_rd_varint(&rd) : tide_rd_left(&rd);
-  if (is_zstd && (rd.bad || raw_size == 0 || raw_size > (uint64_t)tide_rd_left(&rd) * TIDE_FRAME_RATIO_MAX))
+  if (is_zstd && (rd.bad || raw_size == 0 || raw_size > (uint64_t)tide_rd_left(&rd) * TIDE_FRAME_RATIO_MAX ||
+                  raw_size > TIDE_FRAME_SIZE_MAX || !tide_zframe_states(rd.at, tide_rd_left(&rd), raw_size)))
     return corrupt("the frame states a size that it cannot have", err);
   *ret_packed = (struct packed){.bits = bits, .rest = rd, .is_zstd = is_zstd, .raw_size = raw_size};
   return 0;

@@ -14,9 +14,10 @@
  *
  * Three rows with the integers 5 7 6: 00 (stored) 01 (all INT) 01 02 0a 18 (two bits each above 5: 0 2 1).
  *
- * The size of the sections is believed up to TIDE_FRAME_RATIO_MAX times the bytes that are there, which is the most
- * that zstd can do (a block of at least 4 bytes gives at most 128 KiB), so that a small frame never asks for much
- * memory. */
+ * The size of the sections is believed when the zstd frame states the same, up to TIDE_FRAME_RATIO_MAX times the bytes
+ * that are there, which is the most that zstd can do (a block of at least 4 bytes gives at most 128 KiB), and to
+ * TIDE_FRAME_SIZE_MAX, so that a small frame never asks for much memory. One that says what it gives and is a bomb all
+ * the same takes what a text of that size would: the host's heap limit is its limit. */
 #ifndef TIDE_CODEC_CHUNK_H
 #define TIDE_CODEC_CHUNK_H
 
@@ -25,6 +26,7 @@
 #include "model/batch.h"
 
 enum { TIDE_FRAME_STORED = 0, TIDE_FRAME_ZSTD = 1, TIDE_FRAME_SPLIT = 2, TIDE_FRAME_RATIO_MAX = 32768 };
+enum { TIDE_FRAME_SIZE_MAX = 1 << 30 }; /* the most that can be had in one piece of memory */
 
 /* ---- encoding; the same rows and level give the same bytes ---- */
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 struct tide_slice {
-  const unsigned char *bytes; /* may be NULL when size is 0 */
+  const unsigned char *bytes; /* not NULL, also when size is 0 */
   uint32_t size;
 };
 

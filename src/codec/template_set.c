@@ -209,10 +209,8 @@ int32_t tide_template_set_find(struct tide_template_set *set, const unsigned cha
   if (found < 0 || use(set, (uint32_t)found, err) != 0)
     return -1;
   struct tide_template *template = &set->templates[found];
-  const uint64_t *values = set->values + template->tokens_at;
-  const uint8_t *sizes = set->sizes + template->tokens_at;
-  for (size_t i = 0; i < ntokens; i++)
-    template->varies |= (uint64_t)((tokens[i].value != values[i]) | (tokens[i].size != sizes[i])) << i;
+  for (size_t i = 0, at = template->tokens_at; i < ntokens; i++, at++)
+    template->varies |= (uint64_t)((tokens[i].value != set->values[at]) | (tokens[i].size != set->sizes[at])) << i;
   return found;
 }
 

@@ -190,8 +190,9 @@ static void gather(struct tide_templatecol_scratch *scratch, size_t n, const str
     if (row->local == 0)
       continue;
     const struct tide_templatecol_local *local = &scratch->locals[row->local - 1];
-    struct tide_templatecol_place *place = &scratch->places[local->places_at];
-    for (uint64_t left = local->template->varies; left != 0; left &= left - 1, place++) {
+    size_t at_place = local->places_at;
+    for (uint64_t left = local->template->varies; left != 0; left &= left - 1) {
+      struct tide_templatecol_place *place = &scratch->places[at_place++];
       const struct tide_token *token = &scratch->tokens[row->tokens_at + (unsigned)__builtin_ctzll(left)];
       uint32_t *at = local->rows >= OWN_SECTION_ROWS ? &place->numbers_at : &next[place->group];
       scratch->numbers[(*at)++] = (int64_t)token->value;

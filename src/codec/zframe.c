@@ -143,6 +143,10 @@ static bool is_one_frame(const unsigned char *bytes, size_t size) {
          ZSTD_findFrameCompressedSize(bytes, size) == size;
 }
 
+bool tide_zframe_states(const void *bytes, size_t size, uint64_t raw_size) {
+  return ZSTD_getFrameContentSize(bytes, size) == raw_size;
+}
+
 int tide_zpand_frame(struct tide_zpand *pand, const void *bytes, size_t size, void *into, size_t raw_size,
                      struct tide_err *err) {
   if (tide_err_is_set(err))

@@ -3,6 +3,8 @@
 #ifndef TIDE_CODEC_ZFRAME_H
 #define TIDE_CODEC_ZFRAME_H
 
+#include <stdbool.h>
+
 #include "base/buf.h"
 
 /* ---- one frame; contexts are kept by the caller, so that a run of frames costs one set-up ---- */
@@ -21,6 +23,10 @@ struct tide_zpress *tide_zpress_create_long(int level, struct tide_err *err);
 /* Appends one frame. Returns 0 or the code. */
 int tide_zpress_frame(struct tide_zpress *press, const void *bytes, size_t size, struct tide_buf *out,
                       struct tide_err *err);
+
+/* Whether bytes begin as a frame that says of itself that it gives so many bytes, as all of tide_zpress_frame do: to be
+ * asked before memory is taken for them. */
+bool tide_zframe_states(const void *bytes, size_t size, uint64_t raw_size);
 
 struct tide_zpand *tide_zpand_create(struct tide_err *err);
 void tide_zpand_destroy(struct tide_zpand *pand); /* NULL is fine */

@@ -86,7 +86,56 @@ def segment_seeds():
             yield bytes([3]) + sized(meta, *placed)
 
 
-SEEDS = {"segment": segment_seeds}
+def frames_of(meta, chunk, header_size):
+    """(templates, frame, its rows) of a chunk's frames."""
+    rows, _ = varint(meta, 13)
+    at, templates = 9, 0
+    if chunk[0] > 1:
+        templates, at = varint(chunk, at)
+        at += 4 if templates > 0 else 0
+    place = header_size + templates
+    for first in range(0, rows, 4096):
+        size, at = varint(chunk, at)
+        at += 4
+        yield chunk[header_size:header_size + templates], chunk[place:place + size], min(rows - first, 4096)
+        place += size
+
+
+def header_sizes(meta):
+    at = 13
+    for _ in range(3):
+        _, at = varint(meta, at)
+    columns, at = varint(meta, at)
+    sizes = []
+    for _ in range(2 + columns):
+        size, at = varint(meta, at)
+        header = 0
+        if size > 0:
+            header, at = varint(meta, at)
+            at += 8
+        sizes.append(header)
+    return sizes
+
+
+def frame_seeds():
+    for meta, chunks in [*golden_segments(), *made_segments()]:
+        for column, (chunk, header) in enumerate(zip(with_empty_chunks(meta, chunks), header_sizes(meta))):
+            for templates, frame, rows in frames_of(meta, chunk, header) if chunk else ():
+                if len(frame) + len(templates) < 4000 or column % 5 == 2 and len(frame) < 16000:
+                    yield bytes([2 if column > 1 else 1]) + struct.pack("<H", rows - 1) + sized(templates) + frame
+
+
+def rows_seeds():
+    yield bytes([2, 31]) + bytes(range(256))
+    for line in range(4):  # lines of a log, small numbers, reals, texts that repeat
+        yield bytes([2, 7]) + b"".join(bytes([6 | line << 3, n * 37 % 256, n % 3, n * 11 % 256]) for n in range(200))
+        yield bytes([2, 3]) + b"".join(bytes([2 | line << 3, n, 4, n * 7 % 256]) for n in range(120))
+        yield bytes([line, 9]) + b"".join(bytes([5 | 4 << 3]) + b"word"[:3] + bytes([97 + n % 3]) for n in range(60))
+    yield bytes([5, 1]) + b"".join(bytes([1]) + struct.pack("<q", (-3) ** n) for n in range(40))
+    yield bytes([1, 1]) + b"".join(bytes([3]) + struct.pack("<d", n * 1.5e-3) for n in range(90))
+
+
+SEEDS = {"segment": segment_seeds, "frame": frame_seeds, "rows": rows_seeds}
 
 
 def main():

@@ -202,6 +202,15 @@ START_TEST(a_size_that_cannot_be_takes_no_memory) {
   tide_buf_put(&limit, bytes + 10, 90, &err);
   ck_assert_int_eq(decode(limit.data, limit.len, 1), SQLITE_CORRUPT_VTAB);
   ck_assert_int_lt(sqlite3_memory_highwater(0), 100000);
+  /* a zstd frame (magic, one segment, 4 bytes of size) of 2 MiB as it says, of which the frame claims one byte more */
+  static const unsigned char zstd[] = {0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0x20, 0};
+  tide_buf_reset(&limit);
+  tide_buf_put_u8(&limit, TIDE_FRAME_ZSTD, &err);
+  tide_buf_put_varint(&limit, (2 << 20) + 1, &err);
+  tide_buf_put(&limit, zstd, sizeof zstd, &err);
+  tide_buf_put(&limit, bytes + 10, 90, &err);
+  ck_assert_int_eq(decode(limit.data, limit.len, 1), SQLITE_CORRUPT_VTAB);
+  ck_assert_int_lt(sqlite3_memory_highwater(0), 100000);
   tide_buf_clear(&limit);
 }
 END_TEST
