@@ -36,7 +36,7 @@ void tide_function_add_column(sqlite3_context *context, int argc, sqlite3_value 
   struct tide_literal literal = {0};
   bool added = false;
   struct tide_dataset *ds = tide_glue_dataset(tide_functions_of(context)->conn, argv[0], &err);
-  const char *text = (const char *)sqlite3_value_text(argv[1]);
+  const char *text = tide_glue_text(argv[1], &err);
   if (text == NULL)
     tide_err_set(&err, SQLITE_ERROR, "tidemark_add_column takes a dataset and a column such as 'trace TEXT'");
   if (!tide_err_is_set(&err) && tide_spec_parse_column(text, &column, &literal, &err) == 0)

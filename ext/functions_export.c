@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "function_call.h"
+#include "glue.h"
 #include "sink/due.h"
 #include "sink/runner.h"
 #include "store/durable.h"
@@ -43,7 +44,7 @@ static void parse_export(struct export_call *call, int argc, sqlite3_value **arg
   for (int i = 0; i < argc && !tide_err_is_set(err); i++) {
     if (i == 0 && sqlite3_value_type(argv[i]) == SQLITE_NULL)
       continue;
-    const char *text = sqlite3_value_type(argv[i]) == SQLITE_TEXT ? (const char *)sqlite3_value_text(argv[i]) : NULL;
+    const char *text = sqlite3_value_type(argv[i]) == SQLITE_TEXT ? tide_glue_text(argv[i], err) : NULL;
     if (text == NULL)
       tide_err_set(err, SQLITE_ERROR, "tidemark_export: argument %d is not text", i + 1);
     else

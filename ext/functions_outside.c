@@ -5,6 +5,7 @@
 #include "base/host.h"
 #include "base/mem.h"
 #include "function_call.h"
+#include "glue.h"
 #include "sink/peek.h"
 #include "sink/requeue.h"
 #include "sink/runner.h"
@@ -67,8 +68,8 @@ static void call_outside(sqlite3_context *context, const char *name, struct outs
   struct tide_buf json = {0};
   call->functions = tide_functions_of(context);
   call->json = &json;
-  call->sink = (const char *)sqlite3_value_text(argv[0]);
-  call->dataset = argc > 1 ? (const char *)sqlite3_value_text(argv[1]) : NULL;
+  call->sink = tide_glue_text(argv[0], &err);
+  call->dataset = argc > 1 ? tide_glue_text(argv[1], &err) : NULL;
   if (!call->only_looks)
     tide_durable_check_idle(call->functions->conn->db, name, &err);
   else if (sqlite3_txn_state(call->functions->conn->db, NULL) == SQLITE_TXN_WRITE)

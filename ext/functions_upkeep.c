@@ -87,7 +87,7 @@ void tide_function_prune(sqlite3_context *context, int argc, sqlite3_value **arg
   struct tide_prune_request request = {.max_bytes = INT64_MAX};
   struct tide_dataset *ds = tide_glue_dataset(tide_functions_of(context)->conn, argv[0], &err);
   if (argc > 1 && sqlite3_value_type(argv[1]) != SQLITE_NULL) {
-    const char *word = (const char *)sqlite3_value_text(argv[1]);
+    const char *word = tide_glue_text(argv[1], &err);
     request.dry_run = word != NULL && strcmp(word, "dry-run") == 0;
     if (!request.dry_run)
       tide_err_set(&err, SQLITE_ERROR, "tidemark_prune: \"%w\" is not 'dry-run'", word != NULL ? word : "");
@@ -245,7 +245,7 @@ void tide_function_set(sqlite3_context *context, int argc, sqlite3_value **argv)
   struct tide_err err = {0};
   struct tide_buf json = {0};
   const struct tide_val value = tide_glue_value(argv[2]);
-  const char *option = (const char *)sqlite3_value_text(argv[1]);
+  const char *option = tide_glue_text(argv[1], &err);
   struct tide_dataset *ds = tide_glue_dataset(tide_functions_of(context)->conn, argv[0], &err);
   if (option == NULL)
     tide_err_set(&err, SQLITE_ERROR, "tidemark_set takes a dataset, the name of an option and its value");

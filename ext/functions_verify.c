@@ -69,7 +69,7 @@ static void put_verified(struct tide_buf *json, const struct verify_call *call, 
 }
 
 static const char *text_argument(sqlite3_value *value, const char *what, struct tide_err *err) {
-  const char *text = sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+  const char *text = sqlite3_value_type(value) == SQLITE_TEXT ? tide_glue_text(value, err) : NULL;
   if (text == NULL)
     tide_err_set(err, SQLITE_ERROR, "tidemark_verify: %s is not text", what);
   return text;

@@ -28,6 +28,13 @@ struct tide_val tide_glue_value(sqlite3_value *value) {
   }
 }
 
+const char *tide_glue_text(sqlite3_value *value, struct tide_err *err) {
+  const char *text = (const char *)sqlite3_value_text(value);
+  if (text == NULL && sqlite3_value_type(value) != SQLITE_NULL)
+    tide_err_nomem(err);
+  return text;
+}
+
 /* ---- STRICT typing ---- */
 
 /* INTEGER affinity: a real or a text that is a whole number within 64 bits becomes one. */
@@ -87,7 +94,8 @@ int tide_glue_coerce(sqlite3_value *value, const struct tide_column *column, con
     return err->rc;
   }
   const struct tide_val val = apply_affinity(value, wanted);
-  if ((val.type == TIDE_VAL_TEXT || val.type == TIDE_VAL_BLOB) && val.p == NULL && val.n > 0)
+  const bool has_bytes = val.type == TIDE_VAL_TEXT || val.type == TIDE_VAL_BLOB;
+  if (val.type == TIDE_VAL_NULL || (has_bytes && val.p == NULL && val.n > 0))
     tide_err_nomem(err);
   else if (wanted != TIDE_VAL_NULL && val.type != wanted)
     tide_err_set(err, SQLITE_CONSTRAINT_DATATYPE, "cannot store %s value in %s column %s.%s",
@@ -277,7 +285,7 @@ static void look_everywhere(struct tide_conn *conn, const char *text, look_in *l
 }
 
 struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *argument, struct tide_err *err) {
-  const char *text = sqlite3_value_type(argument) == SQLITE_TEXT ? (const char *)sqlite3_value_text(argument) : NULL;
+  const char *text = sqlite3_value_type(argument) == SQLITE_TEXT ? tide_glue_text(argument, err) : NULL;
   if (text == NULL) {
     tide_err_set(err, SQLITE_ERROR, "expected the name of a dataset as text, such as 'logs' or 'main.logs'");
     return NULL;

@@ -9,6 +9,9 @@
 
 /* A view of an SQLite value as it is. */
 struct tide_val tide_glue_value(sqlite3_value *value);
+/* The value as text, good until it is asked for in another form. NULL when it is NULL, and with the error set when there
+ * is no memory to make it text. */
+const char *tide_glue_text(sqlite3_value *value, struct tide_err *err);
 /* The integer that a value is equal to when an INTEGER column compares with it; false when there is none. */
 bool tide_glue_integer(sqlite3_value *value, int64_t *ret_integer);
 

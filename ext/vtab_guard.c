@@ -131,7 +131,7 @@ static void check_duration(sqlite3_value *value, const char *what, struct tide_e
 /* start: 'earliest', 'latest' or a since. */
 static void check_start(sqlite3_value *value, struct tide_err *err) {
   const struct tide_val start = tide_glue_value(value);
-  const char *text = (const char *)sqlite3_value_text(value);
+  const char *text = tide_glue_text(value, err);
   const bool word = start.type == TIDE_VAL_TEXT && text != NULL &&
                     (sqlite3_stricmp(text, "earliest") == 0 || sqlite3_stricmp(text, "latest") == 0);
   if (!word && (start.type != TIDE_VAL_INT || start.i < 0))
@@ -141,8 +141,8 @@ static void check_start(sqlite3_value *value, struct tide_err *err) {
 
 static void check_folder(const struct guard_vtab *vtab, sqlite3_value **argv, const struct tide_sink_config *config,
                          struct tide_err *err) {
-  const char *sink = (const char *)sqlite3_value_text(argument(argv, GUARD_SINK));
-  const char *dataset = (const char *)sqlite3_value_text(argument(argv, GUARD_DATASET));
+  const char *sink = tide_glue_text(argument(argv, GUARD_SINK), err);
+  const char *dataset = tide_glue_text(argument(argv, GUARD_DATASET), err);
   const char *folder = config->place;
   const bool is_folder = folder != NULL && !config->scheme->forwards;
   char *user = is_folder ? tide_sink_folder_user(vtab->conn->db, vtab->schema, sink, dataset, folder, err) : NULL;
@@ -159,7 +159,7 @@ static void check_texts(sqlite3_value **argv, struct tide_err *err) {
       [GUARD_SINK] = "sink",       [GUARD_DATASET] = "dataset", [GUARD_TARGET] = "target",  [GUARD_FORMAT] = "format",
       [GUARD_COLUMNS] = "columns", [GUARD_FILTER] = "filter",   [GUARD_OPTIONS] = "options"};
   for (int i = GUARD_SINK; i <= GUARD_OPTIONS; i++) {
-    const char *text = (const char *)sqlite3_value_text(argument(argv, i));
+    const char *text = tide_glue_text(argument(argv, i), err);
     if (text != NULL && strlen(text) != (size_t)sqlite3_value_bytes(argument(argv, i)))
       tide_err_set(err, SQLITE_CONSTRAINT, "%s holds a NUL: expected a text without one", columns[i]);
   }
@@ -194,7 +194,7 @@ static void check_dataset_name(const char *dataset, struct tide_err *err) {
 static void check_sink(const struct guard_vtab *vtab, sqlite3_value **argv, char **ret_folder, struct tide_err *err) {
   const char *text[GUARD_END] = {0};
   for (int i = GUARD_SINK; i <= GUARD_OPTIONS; i++)
-    text[i] = (const char *)sqlite3_value_text(argument(argv, i));
+    text[i] = tide_glue_text(argument(argv, i), err);
   const struct tide_names names = {.schema = vtab->schema,
                                    .dataset = text[GUARD_DATASET] != NULL ? text[GUARD_DATASET] : ""};
   check_texts(argv, err);

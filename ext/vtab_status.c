@@ -262,7 +262,7 @@ static int status_filter(sqlite3_vtab_cursor *base, int idx_num, const char *idx
     if ((idx_num & 1 << bit) == 0)
       continue;
     sqlite3_value *value = argv[i++];
-    const char *text = 1 << bit < BY_ROWS ? (const char *)sqlite3_value_text(value) : NULL;
+    const char *text = 1 << bit < BY_ROWS ? tide_glue_text(value, &err) : NULL;
     null_given = null_given || (1 << bit < BY_ROWS && text == NULL);
     if (1 << bit == BY_SINK)
       sink = text;
