@@ -48,8 +48,8 @@ void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **arg
   (void)argc;
   struct tide_err err = {0};
   struct claim_call call = {.functions = tide_functions_of(context)};
-  call.sink = (const char *)sqlite3_value_text(argv[0]);
-  call.dataset = (const char *)sqlite3_value_text(argv[1]);
+  call.sink = tide_glue_text(argv[0], &err);
+  call.dataset = tide_glue_text(argv[1], &err);
   tide_durable_check_idle(call.functions->conn->db, "tidemark_claim", &err);
   if (call.sink == NULL || call.dataset == NULL)
     tide_err_set(&err, SQLITE_ERROR, "tidemark_claim takes the names of a sink and of its dataset");
@@ -70,43 +70,50 @@ struct ack_call {
   int64_t batch;
   const char *object;
   int64_t bytes;
-  int64_t found;
-  struct tide_buf *json;
+  int found; /* in how many schemas; what follows is of the first */
+  char *schema;
+  struct tide_batch_row row;
 };
 
-static void ack_schema(void *data, const char *schema, struct tide_err *err) {
+/* Nothing is acked before all schemas were looked into. */
+static void find_batch(void *data, const char *schema, struct tide_err *err) {
   struct ack_call *call = data;
   struct tide_batch_row row;
-  struct tide_ack log = {0};
-  struct tide_runner runner = {.conn = call->functions->conn,
-                               .schemes = &call->functions->shared->schemes,
-                               .schema = schema,
-                               .owner = call->functions->owner};
   sqlite3_stmt *stmt = tide_batch_prepare(call->functions->conn->db, schema, call->batch - 1, NULL, NULL, err);
   const bool found = tide_batch_next(stmt, &row, err);
   sqlite3_finalize(stmt);
   if (!found)
     return;
-  if (row.batch != call->batch) {
+  if (row.batch != call->batch || call->found++ > 0) {
     tide_batch_row_clear(&row);
     return;
   }
-  if (call->found++ > 0)
+  call->row = row;
+  call->schema = tide_copy_string(schema, err);
+}
+
+static void ack_found(const struct ack_call *call, struct tide_buf *json, struct tide_err *err) {
+  const struct tide_batch_row *row = &call->row;
+  struct tide_ack log = {0};
+  struct tide_runner runner = {.conn = call->functions->conn,
+                               .schemes = &call->functions->shared->schemes,
+                               .schema = call->schema,
+                               .owner = call->functions->owner};
+  if (call->found > 1)
     tide_err_set(err, SQLITE_ERROR, "batch %lld is open in several attached databases", (long long)call->batch);
-  else if (row.object != NULL)
+  else if (row->object != NULL)
     tide_err_set(err, SQLITE_ERROR,
                  "batch %lld belongs to sink %s, which has a target: tidemark_export ships and acks it",
-                 (long long)row.batch, row.sink);
+                 (long long)row->batch, row->sink);
   else
-    tide_runner_ack(&runner, &row, call->object, call->bytes, &log, err);
-  tide_buf_put_u8(call->json, '{', err);
-  tide_functions_put_text(call->json, "sink", row.sink, err);
-  tide_buf_put_u8(call->json, ',', err);
-  tide_functions_put_text(call->json, "partition", row.partition, err);
-  tide_buf_printf(call->json, err, ",\"batch\":%lld,\"since\":%lld,\"until\":%lld,\"rows\":%lld,\"skipped\":%lld}",
-                  (long long)row.batch, (long long)row.since, (long long)row.until, (long long)log.rows,
+    tide_runner_ack(&runner, row, call->object, call->bytes, &log, err);
+  tide_buf_put_u8(json, '{', err);
+  tide_functions_put_text(json, "sink", row->sink, err);
+  tide_buf_put_u8(json, ',', err);
+  tide_functions_put_text(json, "partition", row->partition, err);
+  tide_buf_printf(json, err, ",\"batch\":%lld,\"since\":%lld,\"until\":%lld,\"rows\":%lld,\"skipped\":%lld}",
+                  (long long)row->batch, (long long)row->since, (long long)row->until, (long long)log.rows,
                   (long long)log.skipped);
-  tide_batch_row_clear(&row);
 }
 
 /* Without memory for it the second call of a host that makes two is told that the batch is not open, which is true. */
@@ -120,20 +127,21 @@ static void remember_ack(struct tide_functions *functions, int64_t batch, const 
 void tide_function_ack(sqlite3_context *context, int argc, sqlite3_value **argv) {
   struct tide_err err = {0};
   struct tide_buf json = {0};
-  struct ack_call call = {
-      .functions = tide_functions_of(context), .batch = sqlite3_value_int64(argv[0]), .json = &json};
+  struct ack_call call = {.functions = tide_functions_of(context), .batch = sqlite3_value_int64(argv[0])};
   tide_durable_check_idle(call.functions->conn->db, "tidemark_ack", &err);
   if (sqlite3_value_numeric_type(argv[0]) != SQLITE_INTEGER || call.batch < 1)
     tide_err_set(&err, SQLITE_ERROR, "tidemark_ack takes the number of an open batch");
   if (argc > 1)
-    call.object = (const char *)sqlite3_value_text(argv[1]);
+    call.object = tide_glue_text(argv[1], &err);
   if (argc > 2 && sqlite3_value_type(argv[2]) != SQLITE_NULL) {
     call.bytes = sqlite3_value_int64(argv[2]);
     if (sqlite3_value_numeric_type(argv[2]) != SQLITE_INTEGER || call.bytes < 0)
       tide_err_set(&err, SQLITE_ERROR, "tidemark_ack: bytes is a number of 0 or more");
   }
   if (!tide_err_is_set(&err))
-    tide_functions_each_schema(call.functions->conn, ack_schema, &call, &err);
+    tide_functions_each_schema(call.functions->conn, find_batch, &call, &err);
+  if (call.found > 0 && !tide_err_is_set(&err))
+    ack_found(&call, &json, &err);
   if (call.found == 0 && !tide_err_is_set(&err) && call.functions->acked == call.batch)
     tide_buf_put_string(&json, call.functions->acked_json, &err);
   else if (call.found == 0)
@@ -143,20 +151,22 @@ void tide_function_ack(sqlite3_context *context, int argc, sqlite3_value **argv)
         (long long)call.batch);
   else if (!tide_err_is_set(&err))
     remember_ack(call.functions, call.batch, &json);
+  tide_batch_row_clear(&call.row);
+  tide_free(call.schema);
   tide_functions_finish(context, &json, &err);
 }
 
 /* ---- tidemark_rewind(sink, dataset, partition, since, reason) ---- */
 
-static const char *text_of(sqlite3_value *value) {
-  return sqlite3_value_type(value) == SQLITE_TEXT ? (const char *)sqlite3_value_text(value) : NULL;
+static const char *text_of(sqlite3_value *value, struct tide_err *err) {
+  return sqlite3_value_type(value) == SQLITE_TEXT ? tide_glue_text(value, err) : NULL;
 }
 
 static void parse_rewind(sqlite3_value **argv, struct tide_rewind *rewind, struct tide_err *err) {
-  *rewind = (struct tide_rewind){.sink = text_of(argv[0]),
-                                 .partition = text_of(argv[2]),
+  *rewind = (struct tide_rewind){.sink = text_of(argv[0], err),
+                                 .partition = text_of(argv[2], err),
                                  .since = sqlite3_value_int64(argv[3]),
-                                 .reason = text_of(argv[4])};
+                                 .reason = text_of(argv[4], err)};
   if (rewind->sink == NULL || rewind->partition == NULL)
     tide_err_set(err, SQLITE_ERROR,
                  "tidemark_rewind takes sink, dataset and partition as text ('' for the one partition of a dataset"

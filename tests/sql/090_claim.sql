@@ -54,3 +54,31 @@ SELECT tidemark_ack(1);
 COMMIT;
 SELECT tidemark_claim(sink, dataset) FROM tidemark_sink;
 SELECT tidemark_ack(batch) FROM (SELECT 1 AS batch FROM tidemark_sink);
+-- neither for a sink that has a target, nor for one that is paused, nor without names
+.system mkdir away
+INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('shipped', 'logs', 'file://@DIR@/away', 'ndjson');
+SELECT tidemark_claim('shipped', 'logs');
+UPDATE tidemark_sink SET state = 'paused' WHERE sink = 'late';
+SELECT tidemark_claim('late', 'logs');
+SELECT tidemark_claim('late', NULL);
+SELECT tidemark_claim(NULL, 'logs');
+-- what an ack tells is looked at before anything is written
+UPDATE tidemark_sink SET state = 'active' WHERE sink = 'late';
+INSERT INTO logs VALUES ('web', 'six');
+SELECT tidemark_claim('late', 'logs') > 0;
+SELECT tidemark_ack((SELECT max(batch) FROM tidemark_batch), 'object', -1);
+SELECT tidemark_ack((SELECT max(batch) FROM tidemark_batch), 'object', 'many');
+SELECT count(*) FROM tidemark_batch;
+-- the bounds that a query gave are in the lag's hidden columns
+SELECT rows, max_rows, max_until FROM tidemark_lag WHERE sink = 'late' AND partition = 'source=web' AND max_rows = 5;
+SELECT rows, max_rows, max_until > 0 FROM tidemark_lag WHERE sink = 'late' AND partition = 'source=web' AND max_until = 9223372036854775807;
+-- an ack by a number that two attached files have open
+ATTACH '@DIR@/twin.db' AS twin;
+CREATE VIRTUAL TABLE twin.logs USING tidemark(source TEXT, body TEXT, partition_by=source);
+INSERT INTO twin.tidemark_sink(sink, dataset) VALUES ('elsewhere', 'logs');
+INSERT INTO twin.logs VALUES ('web', 'one');
+SELECT tidemark_claim('elsewhere', 'logs') > 0;
+UPDATE main.tidemark_batch SET batch = 99;
+UPDATE twin.tidemark_batch SET batch = 99;
+SELECT tidemark_ack(99);
+SELECT (SELECT count(*) FROM main.tidemark_batch), (SELECT count(*) FROM twin.tidemark_batch);
