@@ -176,6 +176,7 @@ void tide_function_export(sqlite3_context *context, int argc, sqlite3_value **ar
   struct tide_buf json = {0};
   struct export_call call = {.functions = tide_functions_of(context), .batches_left = INT64_MAX, .json = &json};
   tide_durable_check_idle(call.functions->conn->db, "tidemark_export", &err);
+  tide_durable_check_rules(call.functions->conn->db, "tidemark_export", &err);
   if (!tide_err_is_set(&err))
     parse_export(&call, argc, argv, &err);
   if (!tide_err_is_set(&err))

@@ -70,10 +70,12 @@ static void call_outside(sqlite3_context *context, const char *name, struct outs
   call->json = &json;
   call->sink = tide_glue_text(argv[0], &err);
   call->dataset = argc > 1 ? tide_glue_text(argv[1], &err) : NULL;
-  if (!call->only_looks)
+  if (!call->only_looks) {
     tide_durable_check_idle(call->functions->conn->db, name, &err);
-  else if (sqlite3_txn_state(call->functions->conn->db, NULL) == SQLITE_TXN_WRITE)
+    tide_durable_check_rules(call->functions->conn->db, name, &err);
+  } else if (sqlite3_txn_state(call->functions->conn->db, NULL) == SQLITE_TXN_WRITE) {
     tide_err_set(&err, SQLITE_MISUSE, "%s: a transaction that wrote is still open: commit first", name);
+  }
   if (call->sink == NULL || (argc > 1 && call->dataset == NULL))
     tide_err_set(&err, SQLITE_ERROR, "%s takes the name of a sink and, if need be, of its dataset", name);
   tide_buf_put_string(&json, "{\"sinks\":[", &err);

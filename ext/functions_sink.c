@@ -51,6 +51,7 @@ void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **arg
   call.sink = tide_glue_text(argv[0], &err);
   call.dataset = tide_glue_text(argv[1], &err);
   tide_durable_check_idle(call.functions->conn->db, "tidemark_claim", &err);
+  tide_durable_check_rules(call.functions->conn->db, "tidemark_claim", &err);
   if (call.sink == NULL || call.dataset == NULL)
     tide_err_set(&err, SQLITE_ERROR, "tidemark_claim takes the names of a sink and of its dataset");
   if (!tide_err_is_set(&err))
@@ -129,6 +130,7 @@ void tide_function_ack(sqlite3_context *context, int argc, sqlite3_value **argv)
   struct tide_buf json = {0};
   struct ack_call call = {.functions = tide_functions_of(context), .batch = sqlite3_value_int64(argv[0])};
   tide_durable_check_idle(call.functions->conn->db, "tidemark_ack", &err);
+  tide_durable_check_rules(call.functions->conn->db, "tidemark_ack", &err);
   if (sqlite3_value_numeric_type(argv[0]) != SQLITE_INTEGER || call.batch < 1)
     tide_err_set(&err, SQLITE_ERROR, "tidemark_ack takes the number of an open batch");
   if (argc > 1)

@@ -9,6 +9,16 @@ void tide_durable_check_idle(sqlite3 *db, const char *what, struct tide_err *err
     tide_err_set(err, SQLITE_MISUSE, "%s: a statement or transaction is still open: commit first", what);
 }
 
+void tide_durable_check_rules(sqlite3 *db, const char *what, struct tide_err *err) {
+  int on = 1;
+  sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_TRIGGER, -1, &on);
+  if (!on)
+    tide_err_set(err, SQLITE_MISUSE,
+                 "%s: triggers keep the rules of sinks, and SQLITE_DBCONFIG_ENABLE_TRIGGER is off on this connection: "
+                 "switch it on first",
+                 what);
+}
+
 void tide_durable_check_writable(sqlite3 *db, const char *schema, struct tide_err *err) {
   if (sqlite3_db_readonly(db, schema) == 1)
     tide_err_set(err, SQLITE_READONLY, "schema %s cannot be written: its file was opened read-only", schema);

@@ -13,6 +13,10 @@
 /* SQLITE_MISUSE with what to do when a statement or transaction of the connection is open on any schema. */
 void tide_durable_check_idle(sqlite3 *db, const char *what, struct tide_err *err);
 
+/* SQLITE_MISUSE when the host has switched triggers off: they keep the rules of the sinks' tables, and end a batch when
+ * its row of the log is written, so that nothing may be written there without them. */
+void tide_durable_check_rules(sqlite3 *db, const char *what, struct tide_err *err);
+
 /* SQLITE_READONLY with the reason when nothing can be written to the schema: its file was opened read-only, or the
  * connection is set so. */
 void tide_durable_check_writable(sqlite3 *db, const char *schema, struct tide_err *err);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
+#include "store/durable.h"
 
 /* ---- watermarks ---- */
 
@@ -217,7 +218,10 @@ void tide_exportlog_ack(sqlite3 *db, struct tide_names names, const struct tide_
 
 /* ---- gaps ---- */
 
+static const char log_table[] = "tidemark_export_log";
+
 void tide_exportlog_gap(sqlite3 *db, const char *schema, const struct tide_gap *gap, struct tide_err *err) {
+  tide_durable_check_rules(db, log_table, err);
   if (gap->ends_batch)
     tide_stmt_exec(db, err, "DELETE FROM \"%w\".tidemark_batch WHERE sink = %Q AND dataset = %Q AND partition = %Q",
                    schema, gap->sink, gap->dataset, gap->partition);
@@ -262,6 +266,7 @@ void tide_rewind_row_clear(struct tide_rewind_row *row) {
 
 void tide_exportlog_rewind(sqlite3 *db, struct tide_names names, const char *sink, const char *partition, int64_t since,
                            int64_t until, const char *reason, struct tide_err *err) {
+  tide_durable_check_rules(db, log_table, err);
   tide_stmt_exec(db, err,
                  "INSERT INTO \"%w\".tidemark_export_log(sink, dataset, partition, kind, since, until, reason)"
                  " VALUES(%Q, %Q, %Q, 'rewind', %lld, %lld, %Q)",
@@ -308,6 +313,7 @@ int64_t tide_exportlog_trim(sqlite3 *db, struct tide_names names, int64_t before
   const int64_t upto = trim_upto(db, names, before_ms, max_rows, &rows, err);
   if (upto == 0 || tide_err_is_set(err))
     return 0;
+  tide_durable_check_rules(db, log_table, err);
   tide_stmt_exec(db, err,
                  "DELETE FROM \"%w\".tidemark_export_log AS e WHERE id <= %lld AND dataset = %Q AND " IS_SUCCEEDED,
                  names.schema, (long long)upto, names.dataset, names.schema);
