@@ -69,7 +69,8 @@ const char *const tide_sinks_sql_tables[] = {
 
     "CREATE VIEW \"%w\".tidemark_watermark(sink, dataset, partition, generation, since, committed_at) AS\n"
     "  SELECT sink, dataset, partition, generation, until, committed_at\n"
-    "  FROM (SELECT *, max(id) FROM tidemark_export_log GROUP BY sink, dataset, partition)",
+    "  FROM (SELECT sink, dataset, partition, generation, until, committed_at, max(id) FROM tidemark_export_log\n"
+    "    GROUP BY sink, dataset, partition)",
 
     "CREATE TABLE \"%w\".tidemark_batch(\n"
     "  batch INTEGER PRIMARY KEY AUTOINCREMENT,\n"
