@@ -8,7 +8,7 @@
 #include "sink/filter_row.h"
 #include "sink/filter_rules.h"
 
-enum { SQL_LENGTH_MAX = 1000000 };
+enum { SQL_LENGTH_MAX = 1000000, PATTERN_MAX = 1000 };
 
 struct tide_filter {
   sqlite3 *db; /* private; it lives as long as the filter */
@@ -42,6 +42,8 @@ static void restrict_connection(sqlite3 *db) {
   for (size_t i = 0; i < sizeof options / sizeof *options; i++)
     sqlite3_db_config(db, options[i].option, options[i].value, (int *)NULL);
   sqlite3_limit(db, SQLITE_LIMIT_SQL_LENGTH, SQL_LENGTH_MAX);
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, TIDE_FILTER_MADE_MAX);
+  sqlite3_limit(db, SQLITE_LIMIT_LIKE_PATTERN_LENGTH, PATTERN_MAX);
   sqlite3_limit(db, SQLITE_LIMIT_COMPOUND_SELECT, 1);
   sqlite3_limit(db, SQLITE_LIMIT_ATTACHED, 0);
   sqlite3_limit(db, SQLITE_LIMIT_TRIGGER_DEPTH, 1);
@@ -153,6 +155,7 @@ int tide_filter_run(struct tide_filter *filter, const struct tide_batch *batch, 
   filter->row.partition_values = partition_values;
   run_rows(filter, keep, err);
   sqlite3_reset(filter->stmt);
+  sqlite3_limit(filter->db, SQLITE_LIMIT_LENGTH, TIDE_FILTER_MADE_MAX);
   filter->row.batch = NULL;
   filter->row.keep = NULL;
   return err->rc;

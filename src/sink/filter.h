@@ -1,7 +1,9 @@
 /* A sink's filter: one SQL expression over the columns of one row. It is compiled and run on a private in-memory
  * connection under an authorizer: this dataset's columns only (the visible ones and since, partition, ingested_at), no
  * other table, no subquery, only SQLite's own functions whose result follows from their arguments (no random, no clock,
- * nothing of the host). Columns have the affinity they have in the dataset and collation BINARY. */
+ * nothing of the host). Columns have the affinity they have in the dataset and collation BINARY. What an
+ * expression makes of a row is bounded (filter_row.h), as are the patterns of LIKE and GLOB: an expression may come from
+ * elsewhere with its database. */
 #ifndef TIDE_SINK_FILTER_H
 #define TIDE_SINK_FILTER_H
 

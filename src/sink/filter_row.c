@@ -1,5 +1,6 @@
 #include "sink/filter_row.h"
 
+#include <limits.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -92,6 +93,13 @@ static int row_eof(sqlite3_vtab_cursor *cursor) {
   return row->batch == NULL || row->at >= row->batch->rows;
 }
 
+static void make_room(sqlite3 *db, size_t size) {
+  const size_t most = (INT_MAX - TIDE_FILTER_MADE_MAX) / 2;
+  const int wanted = TIDE_FILTER_MADE_MAX + 2 * (int)(size < most ? size : most);
+  if (size > TIDE_FILTER_MADE_MAX / 2 && wanted > sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1))
+    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, wanted);
+}
+
 /* The bytes live as long as the batch, which is longer than the run of the statement that reads them. */
 static void result_value(sqlite3_context *context, const struct tide_val *val) {
   switch (val->type) {
@@ -130,6 +138,8 @@ static int row_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int
     val = partition_at >= 0 ? row->partition_values[partition_at] : tide_vec_get(&row->batch->columns[column], row->at);
   }
   }
+  if (val.type == TIDE_VAL_TEXT || val.type == TIDE_VAL_BLOB)
+    make_room(sqlite3_context_db_handle(context), val.n);
   result_value(context, &val);
   return SQLITE_OK;
 }

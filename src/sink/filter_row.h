@@ -9,6 +9,10 @@
 
 #define TIDE_FILTER_ROW "row"
 
+/* The bytes that a text or blob may have which an expression makes: so many, and twice the longest one that was read. A
+ * value itself is as long as it is. */
+enum { TIDE_FILTER_MADE_MAX = 1 << 20 };
+
 /* What the table reads, by whoever runs a statement over it. */
 struct tide_filter_row {
   const struct tide_spec *spec;

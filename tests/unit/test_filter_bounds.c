@@ -1,0 +1,103 @@
+/* A filter that came with a file from elsewhere takes no more memory than rows need, and rows of any size pass. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/sqlite.h"
+#include "sink/filter.h"
+#include "unit.h"
+
+enum { MIB = 1 << 20 };
+
+static struct tide_column columns[] = {{.name = "v", .type = TIDE_TYPE_TEXT, .partition_at = -1}};
+static const struct tide_spec spec = {.refs = 1, .ncolumns = 1, .columns = columns};
+
+static struct tide_batch batch_of(size_t size) {
+  struct tide_err err = {0};
+  struct tide_batch batch = {0};
+  char *bytes = calloc(1, size);
+  memset(bytes, 'a', size);
+  const struct tide_val rows[] = {tide_val_text(bytes, size), tide_val_text("short", 5)};
+  tide_batch_init(&batch, 1, &err);
+  for (int i = 0; i < 2; i++)
+    tide_batch_append(&batch, i + 1, 1, &rows[i], &err);
+  assert_ok(err);
+  free(bytes);
+  return batch;
+}
+
+/* What the run says, "" when it is fine; keep holds what it kept. */
+static const char *run(const char *expression, const struct tide_batch *batch, uint8_t keep[2]) {
+  static struct tide_err err;
+  tide_err_clear(&err);
+  struct tide_filter *filter = tide_filter_create(&spec, expression, &err);
+  keep[0] = keep[1] = 1;
+  if (filter != NULL)
+    tide_filter_run(filter, batch, "", NULL, keep, &err);
+  tide_filter_destroy(filter);
+  return tide_err_is_set(&err) ? err.msg : "";
+}
+
+/* printf() that comes to its bound is NULL, as SQLite has it, and the row fails the filter. */
+START_TEST(bombs_are_refused_in_bounded_memory) {
+  static const char *const bombs[] = {
+      "length(printf('%.*c', 20000000, 'x')) > 5",
+      "length(printf('%20000000d', 1)) > 5",
+      "length(replace(replace(printf('%.*c', 100000, 'x'), 'x', printf('%.*c', 1000, 'y')), 'y', 'zzzz')) > 5",
+      "length(v || printf('%.*c', 20000000, v)) > 5",
+      "length(hex(printf('%.*c', 1000000, 'x'))) > 5",
+      "length(json_array(printf('%.*c', 1000000, 'x'), printf('%.*c', 1000000, 'x'))) > 5",
+      "length(quote(printf('%.*c', 800000, ''''))) > 5"};
+  uint8_t keep[2];
+  struct tide_batch batch = batch_of(100);
+  for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
+    sqlite3_memory_highwater(1);
+    const char *says = run(bombs[i], &batch, keep);
+    ck_assert_msg(strstr(says, "too big") != NULL || (says[0] == '\0' && keep[0] == 0), "%s: %s", bombs[i], says);
+    ck_assert_int_lt(sqlite3_memory_highwater(0), 16 * MIB);
+  }
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+START_TEST(patterns_are_bounded) {
+  uint8_t keep[2];
+  struct tide_batch batch = batch_of(100);
+  ck_assert_ptr_nonnull(strstr(run("v LIKE printf('%.*c', 2000, '%')", &batch, keep), "pattern too complex"));
+  ck_assert_ptr_nonnull(strstr(run("v GLOB printf('%.*c', 2000, '*')", &batch, keep), "pattern too complex"));
+  ck_assert_str_eq(run("v LIKE '%' || printf('%.*c', 90, 'A') || '%'", &batch, keep), "");
+  ck_assert(keep[0] == 1 && keep[1] == 0);
+  tide_batch_clear(&batch);
+}
+END_TEST
+
+/* A value is no bomb however long it is, nor is what comes of it; the next run has the old bound again. */
+START_TEST(long_values_pass) {
+  static const char *const passes[] = {"length(v) = 3145728", "length(v || v) = 6291456", "upper(v) GLOB 'AAA*'",
+                                       "length(replace(v, 'a', 'bb')) = 6291456", "substr(v, -3) = 'aaa'"};
+  struct tide_err err = {0};
+  uint8_t keep[2];
+  struct tide_batch big = batch_of(3 * MIB);
+  struct tide_batch small = batch_of(100);
+  for (size_t i = 0; i < sizeof passes / sizeof *passes; i++) {
+    ck_assert_str_eq(run(passes[i], &big, keep), "");
+    ck_assert_msg(keep[0] == 1 && keep[1] == 0, "%s", passes[i]);
+  }
+  struct tide_filter *filter =
+      tide_filter_create(&spec, "length(replace(v, 'a', printf('%.*c', 20000, 'b'))) > 5", &err);
+  assert_ok(err);
+  for (int i = 0; i < 2; i++) {
+    keep[0] = keep[1] = 1;
+    tide_filter_run(filter, i == 0 ? &big : &small, "", NULL, keep, &err);
+    ck_assert_ptr_nonnull(strstr(err.msg, "too big"));
+    tide_err_clear(&err);
+  }
+  tide_filter_destroy(filter);
+  tide_batch_clear(&big);
+  tide_batch_clear(&small);
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {bombs_are_refused_in_bounded_memory, patterns_are_bounded, long_values_pass, NULL};
+  return unit_main("filter bounds", tests);
+}
