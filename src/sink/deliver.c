@@ -40,15 +40,16 @@ void tide_deliveries_note(struct tide_deliveries *deliveries, struct tide_err *e
 
 /* ---- failures ---- */
 
-/* 1 s, doubling to 5 min, each less up to a quarter, so that many that failed together do not come back together. */
+/* 1 s, doubling to 5 min, each less up to a quarter, so that many that failed together do not come back together. The
+ * number comes from a table that anybody may write: below 0 is as 0. */
 static int64_t retry_delay(int64_t attempts) {
   uint32_t random = 0;
-  const int64_t doublings = attempts < 9 ? attempts : 9;
+  const int64_t doublings = attempts < 0 ? 0 : attempts < 9 ? attempts : 9;
   int64_t delay = (int64_t)RETRY_FIRST_MS << doublings;
   if (delay > RETRY_MAX_MS)
     delay = RETRY_MAX_MS;
   sqlite3_randomness((int)sizeof random, &random);
-  return attempts == 0 ? delay : delay - (int64_t)(random % (uint32_t)(delay / 4));
+  return doublings == 0 ? delay : delay - (int64_t)(random % (uint32_t)(delay / 4));
 }
 
 void tide_deliveries_report(struct tide_tick *tick, const struct tide_batch_row *row, const char *message,
