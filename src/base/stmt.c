@@ -109,6 +109,14 @@ char *tide_stmt_copy_text(sqlite3_stmt *stmt, int column, struct tide_err *err) 
   return text != NULL ? tide_copy_text(text, size, err) : NULL;
 }
 
+bool tide_stmt_are_ints(sqlite3_stmt *stmt, int at, int count) {
+  for (int i = at; i < at + count; i++) {
+    if (sqlite3_column_type(stmt, i) != SQLITE_INTEGER)
+      return false;
+  }
+  return true;
+}
+
 void tide_stmt_bind_ints(sqlite3_stmt *stmt, const int64_t *values, int count) {
   for (int i = 0; stmt != NULL && i < count; i++)
     sqlite3_bind_int64(stmt, i + 1, values[i]);

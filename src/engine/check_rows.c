@@ -151,6 +151,12 @@ static void check_segments(struct walk *walk, struct tide_err *err) {
 static void next_entry(struct walk *walk, struct tide_err *err) {
   walk->tail_there = tide_stmt_row(walk->tail, err);
   take_and_go_on(walk, err);
+  if (walk->tail_there && !tide_stmt_are_ints(walk->tail, 0, 5)) {
+    walk->check->unreadable = true;
+    tide_check_report_add(walk->check->report, err, "dataset %s: %s_tail row %lld contradicts itself",
+                          walk->check->names.dataset, walk->check->names.dataset,
+                          (long long)sqlite3_column_int64(walk->tail, 0));
+  }
   if (walk->tail_there)
     walk->entry = (struct tide_tail_entry){.last_since = sqlite3_column_int64(walk->tail, 0),
                                            .first_since = sqlite3_column_int64(walk->tail, 1),

@@ -5,7 +5,6 @@
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "engine/scan.h"
-#include "model/partition.h"
 #include "segment/segment.h"
 
 /* ---- pure ---- */
@@ -278,13 +277,12 @@ static void know_partition_column(struct aging *aging, struct tide_err *err) {
   const int at = aging->column != TIDE_OPTIONS_BY_INGEST ? spec->columns[aging->column].partition_at : -1;
   if (at < 0)
     return;
-  if (tide_partition_decode(spec, aging->stat->text, aging->stat->text_size, values, &bytes, err) == 0)
+  if (tide_catalog_partition_values(tide_dataset_names(aging->ds), spec, aging->stat->text, aging->stat->text_size,
+                                    values, &bytes, err) == 0)
     aging->all = (struct tide_zone){.types = (uint8_t)(1u << values[at].type),
                                     .bounded = values[at].type != TIDE_VAL_NULL,
                                     .min = values[at],
                                     .max = values[at]};
-  else if (err->rc == SQLITE_ERROR)
-    err->rc = SQLITE_CORRUPT_VTAB; /* our own table holds it */
   tide_buf_clear(&bytes);
 }
 

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
-#include "model/partition.h"
 #include "store/deleted.h"
 
 /* ---- life ---- */
@@ -63,10 +62,8 @@ static void read_partition(struct tide_stream *stream, int64_t partition, struct
     stream->above = pruned_upto;
   if (tide_err_is_set(err))
     return;
-  tide_partition_decode(shared->spec, (const char *)stream->text.data, stream->text.len, stream->values,
-                        &stream->value_bytes, err);
-  if (err->rc == SQLITE_ERROR)
-    err->rc = SQLITE_CORRUPT_VTAB; /* our own table holds it */
+  tide_catalog_partition_values(tide_dataset_names(shared->ds), shared->spec, (const char *)stream->text.data,
+                                stream->text.len, stream->values, &stream->value_bytes, err);
 }
 
 bool tide_stream_start(struct tide_stream *stream, int64_t partition, struct tide_err *err) {

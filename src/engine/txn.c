@@ -145,10 +145,6 @@ static void know_counters(struct tide_dataset *ds, struct tide_err *err) {
   if (tide_err_is_set(err))
     return;
   const int64_t last = tide_dataset_last_since(ds);
-  if (last == INT64_MAX) {
-    tide_err_set(err, SQLITE_FULL, "dataset %s: every number up to %lld was given", ds->name, (long long)last);
-    return;
-  }
   ds->txn.next_since = last + 1;
   ds->txn.counters_known = true;
   if (ds->txn.first_since == 0)
@@ -192,6 +188,9 @@ int tide_txn_append(struct tide_dataset *ds, const struct tide_val *values, int6
   tide_txn_check(ds, err);
   if (!txn->counters_known)
     know_counters(ds, err);
+  if (!tide_err_is_set(err) && !tide_catalog_is_count(txn->next_since))
+    tide_err_set(err, SQLITE_FULL, "dataset %s: every number up to %lld was given", ds->name,
+                 (long long)TIDE_CATALOG_COUNT_MAX);
   struct tide_run *run = tide_err_is_set(err) ? NULL : find_run(ds, values, err);
   if (run == NULL)
     return err->rc;

@@ -101,7 +101,7 @@ enum { COUNTER_KEYS = 5, CONFIG_KEYS = COUNTER_KEYS + TIDE_OPTIONS };
 
 static void list_config_keys(struct tide_config *config, struct config_key keys[CONFIG_KEYS]) {
   const struct config_key counters[COUNTER_KEYS] = {{"format", &config->format, 1, INT32_MAX},
-                                                    {"sealed_since", &config->sealed_since, 0, INT64_MAX},
+                                                    {"sealed_since", &config->sealed_since, 0, TIDE_CATALOG_COUNT_MAX},
                                                     {"next_chunk", &config->next_chunk, 1, TIDE_CATALOG_COUNT_MAX},
                                                     {"seals", &config->seals, 0, TIDE_CATALOG_COUNT_MAX},
                                                     {"columns", &config->columns, 1, TIDE_SPEC_COLUMNS_MAX}};
@@ -204,9 +204,17 @@ void tide_catalog_raise_format(sqlite3 *db, struct tide_names names, struct tide
 
 void tide_catalog_store_counters(sqlite3 *db, struct tide_names names, const struct tide_config *config,
                                  struct tide_err *err) {
-  raise_counter(db, names, "sealed_since", config->sealed_since, err);
-  raise_counter(db, names, "next_chunk", config->next_chunk, err);
-  raise_counter(db, names, "seals", config->seals, err);
+  const struct {
+    const char *key;
+    int64_t value;
+  } counters[] = {
+      {"sealed_since", config->sealed_since}, {"next_chunk", config->next_chunk}, {"seals", config->seals}};
+  for (size_t i = 0; i < sizeof counters / sizeof *counters; i++) {
+    if (!tide_catalog_is_count(counters[i].value))
+      tide_err_set(err, SQLITE_FULL, "dataset %s: %s in %s_config would pass %lld, the highest there can be",
+                   names.dataset, counters[i].key, names.dataset, (long long)TIDE_CATALOG_COUNT_MAX);
+    raise_counter(db, names, counters[i].key, counters[i].value, err);
+  }
 }
 
 void tide_catalog_store_option(sqlite3 *db, struct tide_names names, struct tide_config *config,

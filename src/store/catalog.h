@@ -44,8 +44,8 @@
 
 enum { TIDE_CATALOG_FORMAT = 2 };
 
-/* No count, size or chunk id in the tables is above this, so that two of them can be added: a higher one was not
- * written by Tidemark. */
+/* No count, size, chunk id or since in the tables is above this, so that two of them can be added: a higher one was not
+ * written by Tidemark, which refuses to go beyond. */
 #define TIDE_CATALOG_COUNT_MAX ((int64_t)1 << 62)
 
 static inline bool tide_catalog_is_count(int64_t value) {
@@ -93,7 +93,8 @@ void tide_catalog_totals(sqlite3 *db, struct tide_names names, struct tide_catal
 /* Marks a dataset of an older format as one of TIDE_CATALOG_FORMAT, which older versions of Tidemark refuse. */
 void tide_catalog_raise_format(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
-/* Stores sealed_since, next_chunk and seals as they are in the config; none of them ever falls. */
+/* Stores sealed_since, next_chunk and seals as they are in the config; none of them ever falls. SQLITE_FULL for one that
+ * could not be read back. */
 void tide_catalog_store_counters(sqlite3 *db, struct tide_names names, const struct tide_config *config,
                                  struct tide_err *err);
 

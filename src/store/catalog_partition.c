@@ -2,6 +2,7 @@
 
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
+#include "model/partition.h"
 #include "store/catalog.h"
 
 int64_t tide_catalog_partition_find(sqlite3 *db, struct tide_names names, const char *text, size_t size,
@@ -75,10 +76,11 @@ bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, str
                                    .pruned = sqlite3_column_int64(stmt, 4),
                                    .pruned_upto = sqlite3_column_int64(stmt, 5),
                                    .last_since = sqlite3_column_int64(stmt, 6)};
+  const bool typed = tide_stmt_are_ints(stmt, 2, 5) && sqlite3_column_type(stmt, 1) == SQLITE_TEXT;
   row.text = tide_stmt_text(stmt, 1, &row.text_size, err);
   if (tide_err_is_set(err))
     return false;
-  if (!tide_catalog_is_count(row.written) || !tide_catalog_is_count(row.deleted) ||
+  if (!typed || !tide_catalog_is_count(row.written) || !tide_catalog_is_count(row.deleted) ||
       !tide_catalog_is_count(row.pruned) || !tide_catalog_is_count(row.pruned_upto) ||
       !tide_catalog_is_count(row.last_since)) {
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition row (id %lld) contradicts itself", names.dataset,
@@ -100,6 +102,19 @@ bool tide_catalog_partition_look(sqlite3 *db, struct tide_names names, const cha
     ret_row->text = text;
   tide_stmt_pool_give(names.pool, stmt);
   return found;
+}
+
+int tide_catalog_partition_values(struct tide_names names, const struct tide_spec *spec, const char *text, size_t size,
+                                  struct tide_val *ret_values, struct tide_buf *ret_bytes, struct tide_err *err) {
+  struct tide_err own = {0};
+  if (tide_err_is_set(err) || tide_partition_decode(spec, text, size, ret_values, ret_bytes, &own) == 0)
+    return err->rc;
+  if (own.rc == SQLITE_ERROR) {
+    own.rc = SQLITE_CORRUPT_VTAB;
+    tide_err_prefix(&own, "dataset %s: %s_partition", names.dataset, names.dataset);
+  }
+  *err = own;
+  return err->rc;
 }
 
 int64_t tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names, int64_t id, struct tide_buf *out,
@@ -141,10 +156,16 @@ void tide_catalog_partition_change(sqlite3 *db, struct tide_names names, int64_t
       names.pool, db, err,
       "UPDATE " TIDE_TABLE("partition") " SET written = written + ?1, pruned = pruned + ?2,"
                                         " pruned_upto = max(pruned_upto, ?3), last_since = max(last_since, ?4)"
-                                        " WHERE id = ?5",
+                                        " WHERE id = ?5 AND written <= ?6 - ?1 AND pruned <= ?6 - ?2",
       names.schema, names.dataset);
-  tide_stmt_bind_ints(
-      stmt, (const int64_t[]){change->written, change->pruned, change->pruned_upto, change->last_since, partition}, 5);
+  tide_stmt_bind_ints(stmt,
+                      (const int64_t[]){change->written, change->pruned, change->pruned_upto, change->last_since,
+                                        partition, TIDE_CATALOG_COUNT_MAX},
+                      6);
   tide_stmt_run(stmt, err);
   tide_stmt_pool_give(names.pool, stmt);
+  if (!tide_err_is_set(err) && sqlite3_changes(db) == 0)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                 "dataset %s: %s_partition (id %lld) is missing, or counts more rows than there can be", names.dataset,
+                 names.dataset, (long long)partition);
 }

@@ -4,6 +4,7 @@
 
 #include "base/buf.h"
 #include "base/sqlite.h"
+#include "model/spec.h"
 #include "store/names.h"
 
 /* The id of a partition by its text; 0 when there is none. */
@@ -41,6 +42,11 @@ bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, str
 /* The row of a partition by its text, which it is then a view of. false when there is none, and on error. */
 bool tide_catalog_partition_look(sqlite3 *db, struct tide_names names, const char *text, size_t size,
                                  struct tide_partition_row *ret_row, struct tide_err *err);
+
+/* The values of a partition whose text our table holds: tide_partition_decode, but that a text which is none is damage,
+ * SQLITE_CORRUPT_VTAB with the dataset's name. Returns 0 or the code. */
+int tide_catalog_partition_values(struct tide_names names, const struct tide_spec *spec, const char *text, size_t size,
+                                  struct tide_val *ret_values, struct tide_buf *ret_bytes, struct tide_err *err);
 
 /* Appends the text of a partition, by a statement of tide_catalog_partition_by_id, and gives its pruned_upto;
  * SQLITE_CORRUPT_VTAB when there is no such id. */

@@ -37,18 +37,20 @@ void tide_catalog_segments_seek(sqlite3_stmt *stmt, int64_t partition, int64_t s
 }
 
 static bool segment_is_plausible(const struct tide_segment_row *row) {
-  return row->first_since >= 1 && row->first_since <= row->last_since && row->rows >= 1 &&
-         row->rows <= TIDE_OPTIONS_SEGMENT_ROWS_MAX && row->rows - 1 <= row->last_since - row->first_since &&
-         row->deleted >= 0 && row->deleted <= row->rows && row->pruned >= 0 &&
-         row->pruned <= row->rows - row->deleted && tide_catalog_is_count(row->revision) && row->chunk >= 1 &&
-         tide_catalog_is_count(row->chunk) && row->chunks >= 1 && row->chunks <= TIDE_SPEC_COLUMNS_MAX + 2 &&
-         tide_catalog_is_count(row->raw_bytes) && tide_catalog_is_count(row->stored_bytes);
+  return row->first_since >= 1 && row->first_since <= row->last_since && tide_catalog_is_count(row->last_since) &&
+         row->rows >= 1 && row->rows <= TIDE_OPTIONS_SEGMENT_ROWS_MAX &&
+         row->rows - 1 <= row->last_since - row->first_since && row->deleted >= 0 && row->deleted <= row->rows &&
+         row->pruned >= 0 && row->pruned <= row->rows - row->deleted && tide_catalog_is_count(row->revision) &&
+         row->chunk >= 1 && tide_catalog_is_count(row->chunk) && row->chunks >= 1 &&
+         row->chunks <= TIDE_SPEC_COLUMNS_MAX + 2 && tide_catalog_is_count(row->raw_bytes) &&
+         tide_catalog_is_count(row->stored_bytes);
 }
 
 bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_names names, struct tide_segment_row *ret_row,
                                 struct tide_err *err) {
   if (!tide_stmt_row(stmt, err))
     return false;
+  const bool typed = tide_stmt_are_ints(stmt, 0, 13) && sqlite3_column_type(stmt, 13) == SQLITE_BLOB;
   struct tide_segment_row row = {.partition = sqlite3_column_int64(stmt, 0),
                                  .last_since = sqlite3_column_int64(stmt, 1),
                                  .first_since = sqlite3_column_int64(stmt, 2),
@@ -64,7 +66,7 @@ bool tide_catalog_segments_next(sqlite3_stmt *stmt, struct tide_names names, str
                                  .newest_at = sqlite3_column_int64(stmt, 12),
                                  .meta = sqlite3_column_blob(stmt, 13)};
   row.meta_size = (size_t)sqlite3_column_bytes(stmt, 13);
-  if (!segment_is_plausible(&row)) {
+  if (!typed || !segment_is_plausible(&row)) {
     tide_err_set(err, SQLITE_CORRUPT_VTAB,
                  "dataset %s: %s_segment row (partition %lld, last_since %lld) contradicts itself", names.dataset,
                  names.dataset, (long long)row.partition, (long long)row.last_since);

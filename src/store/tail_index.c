@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
+#include "store/catalog.h"
 
 enum { SLOTS_MIN = 16 };
 
@@ -99,7 +100,8 @@ int tide_tail_index_add(struct tide_tail_index *index, struct tide_tail_entry en
 /* A row takes more than a byte, and with that sums of them have room. */
 static void check_entry(const struct tide_tail_entry *entry, struct tide_names names, struct tide_err *err) {
   if (entry->first_since < 1 || entry->last_since < entry->first_since || entry->rows < 1 ||
-      entry->rows > entry->raw_bytes || entry->rows - 1 > entry->last_since - entry->first_since)
+      !tide_catalog_is_count(entry->last_since) || entry->rows > entry->raw_bytes ||
+      entry->rows - 1 > entry->last_since - entry->first_since)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_tail row %lld contradicts itself", names.dataset,
                  names.dataset, (long long)entry->last_since);
 }
@@ -171,6 +173,8 @@ void tide_tail_index_extend(struct tide_tail_index *index, sqlite3 *db, struct t
                                     .bytes = sqlite3_column_int64(stmt, 4)};
     entry.raw_bytes =
         entry.bytes < TIDE_TAIL_PACKED_LEAST ? entry.bytes : read_raw_bytes(db, names, &entry, &blob, err);
+    if (!tide_stmt_are_ints(stmt, 0, 5))
+      entry.rows = 0; /* the row contradicts itself then */
     check_entry(&entry, names, err);
     if (!tide_err_is_set(err))
       tide_tail_index_add(index, entry, err);

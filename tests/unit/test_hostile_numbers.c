@@ -1,0 +1,158 @@
+/* Numbers that no Tidemark wrote: at the ends of their ranges, negative, of another type. What is asked then is answered
+ * or refused in words, in bounded time, and nothing that is written makes unreadable what could be read before. */
+#define _GNU_SOURCE
+#include "hostile_db.h"
+
+#define HIGHEST "4611686018427387904"
+
+static const char rows_text[] = "1 2 3 4 5 6 7 8 9 10 11 12";
+static const char all_rows[] = "SELECT since FROM logs ORDER BY since";
+
+/* A text compares above every number, so that a walk that goes on behind the last number met it again and again. */
+START_TEST(keys_that_are_no_numbers) {
+  static const struct {
+    const char *table;
+    const char *change;
+    const char *words;
+  } changes[] = {
+      {"logs_segment", "last_since = last_since || '' WHERE last_since = 3",
+       "dataset logs: logs_segment row (partition 1, last_since 3) contradicts itself"},
+      {"logs_segment", "rows = '3' WHERE last_since = 3",
+       "dataset logs: logs_segment row (partition 1, last_since 3) contradicts itself"},
+      {"logs_segment", "meta = CAST(meta AS TEXT) WHERE last_since = 3",
+       "dataset logs: logs_segment row (partition 1, last_since 3) contradicts itself"},
+      {"logs_partition", "last_since = '6' WHERE id = 1", "dataset logs: logs_partition row (id 1) contradicts itself"},
+      {"logs_partition", "written = 6.5 WHERE id = 1", "dataset logs: logs_partition row (id 1) contradicts itself"},
+      {"logs_partition", "name = CAST(name AS BLOB) WHERE id = 1",
+       "dataset logs: logs_partition row (id 1) contradicts itself"},
+      {"logs_tail", "first_since = '9' WHERE last_since = 9", "dataset logs: logs_tail row 9 contradicts itself"},
+      {"logs_tail", "partition = '1' WHERE last_since = 9", "dataset logs: logs_tail row 9 contradicts itself"},
+      {"logs_tail", "rows = 1.0 WHERE last_since = 9", "dataset logs: logs_tail row 9 contradicts itself"}};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    begin();
+    loosen(changes[i].table);
+    assert_text(db, rows_text, "%s", all_rows);
+    damage("UPDATE %s SET %s", changes[i].table, changes[i].change);
+    db_refuses(db, SQLITE_CORRUPT, changes[i].words, "%s", all_rows);
+    db_refuses(db, SQLITE_CORRUPT, changes[i].words, "%s DESC", all_rows);
+    ck_assert_ptr_nonnull(strstr(db_text(db, "SELECT tidemark_check('logs')"), changes[i].words));
+    end();
+  }
+}
+END_TEST
+
+START_TEST(a_partition_that_is_none_is_named_with_its_dataset) {
+  begin();
+  damage("UPDATE logs_partition SET name = 'sauce=a' WHERE id = 1");
+  db_refuses(db, SQLITE_CORRUPT, "dataset logs: logs_partition: 'sauce=a' is no partition of this dataset: expected",
+             "%s", all_rows);
+  assert_text(db, "7 8 10 11", "SELECT since FROM logs WHERE source = 'b'");
+  end();
+}
+END_TEST
+
+/* ---- the last numbers ---- */
+
+START_TEST(the_last_number_is_given_and_none_behind_it) {
+  begin();
+  damage("UPDATE logs_config SET value = " HIGHEST " - 2 WHERE key = 'sealed_since'");
+  db_refuses(db, SQLITE_FULL, "dataset logs: every number up to " HIGHEST " was given",
+             "INSERT INTO logs VALUES ('a', 1, 1), ('a', 2, 2), ('a', 3, 3)");
+  assert_text(db, rows_text, "%s", all_rows);
+  db_exec(db, "INSERT INTO logs VALUES ('a', 1, 1), ('b', 2, 2)");
+  db_refuses(db, SQLITE_FULL, "dataset logs: every number up to " HIGHEST " was given",
+             "INSERT INTO logs VALUES ('c', 3, 3)");
+  db_exec(db, "SELECT tidemark_flush('logs'); SELECT tidemark_maintain('logs')");
+  assert_text(db, "1 2 3 4 5 6 7 8 9 10 11 12 4611686018427387903 4611686018427387904", "%s", all_rows);
+  assert_text(db, "ok", "SELECT tidemark_check('logs')");
+  end();
+}
+END_TEST
+
+START_TEST(numbers_above_the_last_are_damage) {
+  static const char *const changes[][2] = {
+      {"UPDATE logs_config SET value = " HIGHEST " + 1 WHERE key = 'sealed_since'",
+       "dataset logs: logs_config has no valid sealed_since"},
+      {"UPDATE logs_tail SET last_since = 9223372036854775807 WHERE last_since = 12",
+       "dataset logs: logs_tail row 9223372036854775807 contradicts itself"},
+      {"UPDATE logs_partition SET last_since = 9223372036854775807 WHERE id = 1",
+       "dataset logs: sealed_since in logs_config is 8, below a segment's 9223372036854775807"},
+      {"UPDATE logs_segment SET last_since = 9223372036854775807 WHERE last_since = 6",
+       "dataset logs: logs_segment row (partition 1, last_since 9223372036854775807) contradicts itself"}};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    begin();
+    damage("%s", changes[i][0]);
+    db_refuses(db, SQLITE_CORRUPT, changes[i][1], "%s", all_rows);
+    end();
+  }
+}
+END_TEST
+
+/* ---- counters at their end ---- */
+
+/* Refused as a whole: what was there is read as before, also by who opens the file next. */
+static void refuses_to_pass(const char *change, const char *words, const char *sql) {
+  begin();
+  damage("%s", change);
+  db_refuses(db, 0, words, "%s", sql);
+  assert_text(db, rows_text, "%s", all_rows);
+  end();
+  hostile_reopen();
+  assert_text(db, rows_text, "%s", all_rows);
+  end();
+}
+
+START_TEST(counters_do_not_pass_their_end) {
+  refuses_to_pass("UPDATE logs_config SET value = " HIGHEST " - 4 WHERE key = 'next_chunk'",
+                  "dataset logs: next_chunk in logs_config would pass " HIGHEST ", the highest there can be",
+                  "SELECT tidemark_flush('logs')");
+  refuses_to_pass("UPDATE logs_config SET value = " HIGHEST " WHERE key = 'seals'",
+                  "dataset logs: seals in logs_config would pass " HIGHEST ", the highest there can be",
+                  "SELECT tidemark_flush('logs')");
+  refuses_to_pass("UPDATE logs_partition SET written = " HIGHEST " WHERE id = 1",
+                  "dataset logs: logs_partition (id 1) is missing, or counts more rows than there can be",
+                  "SELECT tidemark_flush('logs')");
+}
+END_TEST
+
+START_TEST(adopting_does_not_take_up_a_number_above_the_last) {
+  begin();
+  damage("UPDATE tidemark_export_log SET until = 9223372036854775807; PRAGMA writable_schema = ON;"
+         "DELETE FROM sqlite_schema WHERE name = 'logs'");
+  db_refuses(db, SQLITE_FULL, "sealed_since in logs_config would pass " HIGHEST,
+             "CREATE VIRTUAL TABLE logs USING tidemark(adopt=1)");
+  assert_int(db, 8, "SELECT value FROM logs_config WHERE key = 'sealed_since'");
+  end();
+}
+END_TEST
+
+/* ---- sinks ---- */
+
+START_TEST(attempts_of_any_number) {
+  static const char *const attempts[] = {"-10", "-9223372036854775807 - 1", "9223372036854775806"};
+  for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
+    begin();
+    db_exec(db,
+            "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES"
+            " ('away', 'logs', 'file://%s/away', 'ndjson'); SELECT tidemark_export('away');"
+            "UPDATE tidemark_batch SET attempts = %s; UPDATE tidemark_sink_count SET attempts = %s",
+            scratch_path("folder"), attempts[i], attempts[i]);
+    for (int tick = 0; tick < 2; tick++)
+      assert_text(db, "1", "SELECT json_extract(tidemark_export('away', 'now'), '$.failed') > 0");
+    assert_text(db, rows_text, "%s", all_rows);
+    end();
+  }
+}
+END_TEST
+
+int main(void) {
+  const TTest *const tests[] = {keys_that_are_no_numbers,
+                                a_partition_that_is_none_is_named_with_its_dataset,
+                                the_last_number_is_given_and_none_behind_it,
+                                numbers_above_the_last_are_damage,
+                                counters_do_not_pass_their_end,
+                                adopting_does_not_take_up_a_number_above_the_last,
+                                attempts_of_any_number,
+                                NULL};
+  return unit_main("hostile_numbers", tests);
+}
