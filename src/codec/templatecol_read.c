@@ -289,22 +289,22 @@ static inline unsigned char *put_token(struct tide_templatecol *column, const st
 }
 
 static unsigned char *build(struct tide_templatecol *column, struct tide_templatecol_text *local, unsigned char *out) {
-  const struct tide_templatecol_piece *piece = &column->pieces[local->pieces_at];
-  for (uint32_t i = 0; i < local->npieces && out != NULL; i++, piece++)
+  for (uint32_t i = 0; i < local->npieces && out != NULL; i++) {
+    const struct tide_templatecol_piece *piece = &column->pieces[local->pieces_at + i];
     out = put_token(column, local, piece, copy(out, piece->text, piece->text_size));
+  }
   local->taken++;
   return out != NULL ? copy(out, local->tail, local->tail_size) : NULL;
 }
 
 /* Leaves the numbers of a row unread. */
 static inline void pass_over(struct tide_templatecol *column, struct tide_templatecol_text *local) {
-  const struct tide_templatecol_piece *piece = &column->pieces[local->pieces_at];
   local->taken++;
   if (local->has_own_numbers && local->nsizes == 0)
     return;
   column->nsizes += local->nsizes;
-  for (uint32_t i = 0; i < local->npieces && !local->has_own_numbers; i++, piece++)
-    column->cursors[piece->group]++;
+  for (uint32_t i = 0; i < local->npieces && !local->has_own_numbers; i++)
+    column->cursors[column->pieces[local->pieces_at + i].group]++;
 }
 
 bool tide_templatecol_build(struct tide_templatecol *column, size_t n, const uint8_t *wanted, struct tide_buf *bytes,

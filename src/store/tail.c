@@ -188,6 +188,8 @@ static struct tide_val read_value(struct tide_rd *rd) {
     break;
   case TIDE_VAL_REAL:
     value.r = tide_real_of_bits((int64_t)tide_rd_u64(rd));
+    if (value.r != value.r) /* NaN, which SQLite stores as NULL */
+      rd->bad = true;
     break;
   case TIDE_VAL_TEXT:
   case TIDE_VAL_BLOB:

@@ -21,7 +21,7 @@
  *   zigzag  ingested_at less the one before (the first row: less 0)
  *   columns times:
  *     u8      type (enum tide_val_type)
- *     zigzag of an INT; u64 bits of a REAL; varint size and the bytes of a TEXT or BLOB; nothing for NULL
+ *     zigzag of an INT; u64 bits of a REAL, no NaN; varint size and the bytes of a TEXT or BLOB; nothing for NULL
  *
  * varint, zigzag, u32 and u64 are those of base/buf.h. */
 #ifndef TIDE_STORE_TAIL_H

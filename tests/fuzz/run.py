@@ -56,7 +56,7 @@ def fuzz(build, name, seconds):
     runs = last_number(r"stat::number_of_executed_units:\s+(\d+)", output)
     ok = status == 0 and runs > 0
     if not ok:
-        print(output[-8000:])
+        print(re.sub(r"(?m)^#\d+\s.*\n", "", output)[-8000:])
     coverage = last_number(r"cov: (\d+)", output)
     print(f"{name}: {seconds} s, {runs} runs, coverage {coverage}, {count_files(corpus)} in the corpus, "
           f"{count_files(findings)} findings", flush=True)

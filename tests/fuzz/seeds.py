@@ -135,7 +135,44 @@ def rows_seeds():
     yield bytes([1, 1]) + b"".join(bytes([3]) + struct.pack("<d", n * 1.5e-3) for n in range(90))
 
 
-SEEDS = {"segment": segment_seeds, "frame": frame_seeds, "rows": rows_seeds}
+def tail_seeds():
+    for path in sorted(GOLDEN.glob("*/tidemark.db")):
+        db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+        tables = db.execute("SELECT name FROM sqlite_schema WHERE name GLOB '*[_]tail'").fetchall()
+        for (table,) in tables:
+            for rows, data in db.execute(f"SELECT rows, data FROM {quoted(table)}").fetchall():
+                yield bytes([0, (rows - 1) % 256, 0, rows % 3]) + data
+    for seed in rows_seeds():
+        yield bytes([1, 0, 0]) + seed[2:]
+    yield bytes([0, 0, 0, 0, 1, 1, 1, 0, 2, 3, 1, 120]) + bytes(8)
+    yield bytes([0, 1, 0, 0, 1, 2, 2, 0, 2, 1, 4, 4, 1, 0, 1, 0, 0, 2]) + struct.pack("<d", 2.5) + bytes(8)
+
+
+def text_seeds(*texts):
+    return lambda: (bytes([what]) + text.encode() for what, text in texts)
+
+
+ddl_seeds = text_seeds(
+    (0, "source TEXT NOT NULL\nts TIMESTAMP_MS\nlevel TEXT\nattrs JSON\npartition_by=source\nretention_age='90 days'"),
+    (0, "a\n[b c] INTEGER -- x\n\"d\"\"e\" REAL /* y */ NOT NULL\npartition_by = (a, `b c`)\nsegment_rows=4096"),
+    (0, "t TIMESTAMP_US\nb BLOB\nretention_by=t\nretention_rows=NULL\nretention_bytes=0\nzstd_level=19\nautoflush=0"),
+    (0, "ok BOOLEAN\nn ANY\nunique=n\nretention_age=1.5 hours\npartition_by=ok"), (0, "adopt=1"), (0, "a PRIMARY KEY"),
+    (1, "logs\nsource='web'"), (1, "main.\"a b\"\nn=-1\n[d]=x'00ff'"), (1, "logs\na=NULL\nb=TRUE\nc=+0x1F"),
+    (1, "CREATE VIRTUAL TABLE web USING tidemark_partition(logs, source='web')"),
+    (2, "trace TEXT"), (2, "n INTEGER NOT NULL DEFAULT 0"), (2, "t TIMESTAMP_NS DEFAULT -1"), (2, "r REAL DEFAULT 2.5e-3"),
+    (3, "-2.5e3"), (3, "'it''s' rest"), (3, "x'0aFf'"), (3, "0x1F"), (3, "NULL"), (3, "- /* c */ 1"), (3, "false"))
+
+partition_seeds = text_seeds(
+    (0, "day=1767225600000/source=web/a%20b%2F%3D%25=x"), (0, "day=-1/source=%5F_HIVE_DEFAULT_PARTITION__/a%20b%2F%3D%25="),
+    (0, "day=__HIVE_DEFAULT_PARTITION__/source=a%2Fb/a%20b%2F%3D%25=%00"), (1, "\1\0\0\0\0\0\0\0\3web\2/."),
+    (1, "\0\0\0\0\0\0\0\0\x19__HIVE_DEFAULT_PARTITION__\0"), (2, ".."), (2, "."), (2, "a b/c"), (2, "Ö"))
+
+plan_seeds = text_seeds(
+    (0, "\1\1\1\0\0\0\0\0\0\0OSg"), (0, "\2\0\0DC1eC0i"), (0, "\2\x0d\x35abcdefSlPe"), (0, "\1\0C-1e"),
+    (0, "\1\0C99999999999e"), (1, "\4\0\1\5\5\5\5\5\5\5\5\x0aA\1\2\0\1\1\2\2\3\3\4\4"), (1, "\0\1"))
+
+SEEDS = {"tail": tail_seeds, "ddl": ddl_seeds, "partition": partition_seeds, "plan": plan_seeds,
+         "segment": segment_seeds, "frame": frame_seeds, "rows": rows_seeds}
 
 
 def main():
