@@ -165,9 +165,10 @@ static int32_t add(struct tide_template_set *set, size_t slot, const struct look
   return (int32_t)set->ntemplates - 1;
 }
 
+/* There is a key also of an empty text, of no bytes. */
 static int32_t find(struct tide_template_set *set, const unsigned char *bytes, struct lookup *text,
                     struct tide_err *err) {
-  if (tide_buf_reserve(&set->keys, text->size + text->ntokens * MARK_SIZE, err) != 0 ||
+  if (tide_buf_reserve(&set->keys, text->size + text->ntokens * MARK_SIZE + 1, err) != 0 ||
       (set->ntemplates * 2 >= set->nslots && grow_slots(set, err) != 0))
     return -1;
   unsigned char *key = set->keys.data + set->keys.len;

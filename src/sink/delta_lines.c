@@ -26,6 +26,8 @@ static void fill(struct tide_delta_lines *lines, struct tide_err *err) {
 
 bool tide_delta_lines_next(struct tide_delta_lines *lines, struct tide_json_slice *ret_line, struct tide_err *err) {
   size_t looked = 0; /* bytes of the line that hold no end */
+  if (lines->bytes.data == NULL)
+    fill(lines, err);
   while (!tide_err_is_set(err)) {
     const char *line = (const char *)lines->bytes.data + lines->at;
     const size_t left = lines->bytes.len - lines->at;

@@ -9,9 +9,17 @@ import pathlib
 import sqlite3
 import struct
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 GOLDEN = HERE.parent / "golden"
+
+
+def database():
+    db = sqlite3.connect(":memory:")
+    db.enable_load_extension(True)
+    db.load_extension(str(pathlib.Path(sys.argv[1]).resolve().with_suffix("")))
+    return db
 
 
 def quoted(name):
@@ -63,9 +71,7 @@ def with_empty_chunks(meta, chunks):
 
 def made_segments():
     """The same of segments of the newest format, of few rows in few columns: one column of each kind of text."""
-    db = sqlite3.connect(":memory:")
-    db.enable_load_extension(True)
-    db.load_extension(str(pathlib.Path(sys.argv[1]).resolve().with_suffix("")))
+    db = database()
     for rows in 1, 3, 40, 150:
         db.execute(f"""CREATE VIRTUAL TABLE d{rows} USING tidemark(i INTEGER, r REAL, t TEXT, level TEXT, b BLOB, any,
                        none, partition_by=level)""")
@@ -171,7 +177,95 @@ plan_seeds = text_seeds(
     (0, "\1\1\1\0\0\0\0\0\0\0OSg"), (0, "\2\0\0DC1eC0i"), (0, "\2\x0d\x35abcdefSlPe"), (0, "\1\0C-1e"),
     (0, "\1\0C99999999999e"), (1, "\4\0\1\5\5\5\5\5\5\5\5\x0aA\1\2\0\1\1\2\2\3\3\4\4"), (1, "\0\1"))
 
-SEEDS = {"tail": tail_seeds, "ddl": ddl_seeds, "partition": partition_seeds, "plan": plan_seeds,
+def exported(options, extension):
+    """What three ticks of a sink leave in a folder: (name in it, bytes)."""
+    with tempfile.TemporaryDirectory() as folder:
+        db = database()
+        db.execute("CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, ts TIMESTAMP_MS, body TEXT, partition_by=source)")
+        db.execute("INSERT INTO tidemark_sink(sink, dataset, target, format, options) VALUES ('a', 'logs', ?, ?, ?)",
+                   (f"file://{folder}", extension, options))
+        db.commit()
+        for tick in range(3):
+            db.execute("INSERT INTO logs VALUES ('web', ?, 'GET /'), ('web', NULL, 'slow'), ('web', 1, 'slow')",
+                       (1767225600000 + tick,))
+            db.commit()
+            db.execute("SELECT tidemark_export('a', 'now')").fetchall()
+        for path in sorted(pathlib.Path(folder).rglob("*")):
+            if path.is_file():
+                yield str(path.relative_to(folder)), path.read_bytes()
+
+
+def delta_seeds():
+    log = [(name, data) for name, data in exported('{"table": "delta"}', "parquet") if "_delta_log" in name]
+    commits = [data for name, data in log if name.endswith(".json")]
+    yield b"".join(bytes([0]) + sized(data) for data in commits)
+    yield b"".join(bytes([0]) + sized(data) for data in commits[:1])
+    kept = b"".join(b'{"tidemark":{"version":0,"adds":1,"shared":false}}\n' if i == 0 else line + b"\n"
+                    for i, line in enumerate([b"", *commits[0].splitlines()]) if b"commitInfo" not in line)
+    yield b"".join(bytes([0]) + sized(data) for data in commits) + bytes([2]) + sized(kept)
+    yield bytes([0]) + sized(commits[0]) + bytes([2]) + sized(kept.replace(b"false", b"true"))
+    yield from (bytes([0]) + sized(commits[0]) + bytes([3]) + sized(data) for name, data in log if "_tidemark" in name)
+    yield bytes([0]) + sized(commits[0] + b'{"remove":{"path":"x","dataChange":true}}\n{"domainMetadata":{}}\n')
+
+
+def object_seeds():
+    for which, extension in enumerate(("ndjson", "csv", "ndjson.zst", "csv.zst", "parquet")):
+        for name, data in exported(None, extension):
+            if name.endswith(extension):
+                yield bytes([which]) + data
+    yield from (bytes([5]) + data for name, data in exported(None, "csv") if name.startswith("_tidemark/"))
+    yield bytes([5]) + b'{"tick":9223372036854775807,"token":"ffffffffffffffff"}\n'
+    yield bytes([6, 7]) + b"a stream of bytes " * 40
+
+
+def export_seeds():
+    for which in range(5):
+        for seed in rows_seeds():
+            yield bytes([which, which & 1, which]) + bytes([40, which, 1] * which) + seed[2:]
+
+
+json_seeds = text_seeds(*((ord(text[0]), text[1:]) for text in (
+    '{"a": [1, 2.5e-3, true, null, "x\\u00e9\\n"], "b": {}}', "[]", '"\\ud83d\\ude00"', "-0.0e+1", " [ 1 , 2 ] ", '{"":""}',
+    '{"zstd_level": 9, "iso": true, "table": "delta"}', "[" * 201 + "]" * 201, '"\\/\\b\\f\\r\\t"', "9223372036854775807")))
+
+sink_seeds = text_seeds(
+    (0, "file:///tmp/a%20b\nndjson.zst\n[\"since\",\"ts\",\"body\"]\nlevel IS NULL\n{\"zstd_level\":9}"),
+    (0, "file:///x\nparquet\n\nsource = 'web' AND ts > 0\n{\"table\":\"delta\"}"),
+    (0, "file:///x/../y\ncsv\n[\"partition\"]\nlength(body) BETWEEN 1 AND 5\n{\"iso\":true}"),
+    (0, "\n\n[\"body\",\"attrs\"]\njson_extract(attrs, '$.a') IN (1, 2)\n"), (0, "s3://b\nndjson\n\n(SELECT 1)"),
+    (1, '{"target":"file:///x","format":"csv","columns":["ts"],"filter":null,"options":null,"log_id":"0123"}'),
+    (1, '{"target":null,"format":null,"columns":["body"],"schema_version":4,"layout":1}'),
+    (2, "90 days"), (2, "1.5 hours"), (2, "250 ms"), (2, "1e3"), (2, "99999999999 weeks"), (2, ".5min"))
+
+answer_seeds = text_seeds(
+    (0, "120"), (0, "Sun, 06 Nov 1994 08:49:37 GMT\nSun, 06 Nov 1994 08:49:07 GMT"), (0, "Sunday, 06-Nov-94 08:49:37 GMT"),
+    (0, "Sun Nov  6 08:49:37 1994"), (0, "99999999999999999999"),
+    (1, "\x6b\0\0" + '{"refused":[{"line":2,"reason":"bad"},{"line":1,"reason":""}]}'), (1, "\x6b\0\0" + '{"refused":[]}'),
+    (1, "\x91\1\x0fRetry-After\0" + "10\0"), (1, "\x35\1\x15Tidemark-Tick\0" + "12 abcd\0no"), (1, "\x64\0\0ok"),
+    (2, '<?xml version="1.0"?><Error><Code>NoSuchKey</Code><Message>a &lt;b&gt; &#x41;<![CDATA[x]]></Message></Error>'),
+    (2, "<Error><Code>PermanentRedirect</Code><Region>eu-north-1</Region><!-- x --></Error>"),
+    (2, "<a:Error xmlns:a='x'><a:Code>SlowDown</a:Code></a:Error>"))
+
+
+def listing_seeds():
+    page = ("<ListBucketResult><IsTruncated>{}</IsTruncated><Contents><Key>a/{}</Key><Size>12</Size></Contents>"
+            "<NextContinuationToken>t{}</NextContinuationToken></ListBucketResult>")
+    yield bytes([3]) + page.format("true", 1, 1).encode() + b"\xff" + page.format("false", 2, 2).encode()
+    page = ("<ListMultipartUploadsResult><IsTruncated>{}</IsTruncated><NextKeyMarker>k{}</NextKeyMarker><NextUploadIdMarker>"
+            "u</NextUploadIdMarker><Upload><Key>a/b</Key><UploadId>u{}</UploadId></Upload></ListMultipartUploadsResult>")
+    yield bytes([4]) + page.format("true", 1, 1).encode() + b"\xff" + page.format("false", 2, 2).encode()
+
+
+url_seeds = text_seeds(*((ord(text[0]), text[1:]) for text in (
+    "https://Host.example:443/a/b%20c?x=1", "http://127.0.0.1:8080/in", "http://[::1]/", "https://user:pw@host/", "https://h/#f",
+    's3://bucket/pre/fix\n{"region":"eu-north-1","path_style":true,"part_size":8388608,"timeout":60}',
+    's3://bucket\n{"endpoint":"http://localhost:9000","insecure_http":true,"access_key_env":"A","secret_key_env":"B"}',
+    "file:///var/archive%2F..", "file://host/x", "http://a.localhost/\n{\"token_env\":\"TOKEN\",\"timeout\":5}",
+    'https://h/p\n{"user":"u","password_env":"P","header":"X-Key","header_env":"K"}', "http://0x7f.1/", "http://127.1/")))
+
+SEEDS = {"delta": delta_seeds, "object": object_seeds, "export": export_seeds, "json": json_seeds, "sink": sink_seeds,
+         "answer": lambda: [*answer_seeds(), *listing_seeds()], "url": url_seeds,
+         "tail": tail_seeds, "ddl": ddl_seeds, "partition": partition_seeds, "plan": plan_seeds,
          "segment": segment_seeds, "frame": frame_seeds, "rows": rows_seeds}
 
 
