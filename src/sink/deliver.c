@@ -8,6 +8,7 @@
 #include "sink/json.h"
 #include "sink/ship.h"
 #include "store/durable.h"
+#include "store/sinks.h"
 
 enum {
   RETRY_FIRST_MS = 1000,
@@ -24,6 +25,19 @@ void tide_deliveries_clear(struct tide_deliveries *deliveries) {
 bool tide_deliveries_concerns_all(const struct tide_err *err) {
   const int rc = err->rc & 0xff;
   return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT || rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
+}
+
+void tide_deliveries_explain(const struct tide_runner *runner, const char *dataset, struct tide_err *failure) {
+  struct tide_err unknown = {0};
+  const struct tide_names names = {.schema = runner->schema, .dataset = dataset};
+  if (failure->rc != SQLITE_CORRUPT_VTAB)
+    return;
+  char *registered = tide_sinks_find_dataset(runner->conn->db, names, &unknown);
+  if (registered == NULL && !tide_err_is_set(&unknown)) {
+    tide_err_clear(failure);
+    tide_err_set(failure, SQLITE_SCHEMA, "dataset %s was renamed or dropped during the tick: call again", dataset);
+  }
+  tide_free(registered);
 }
 
 int64_t tide_deliveries_most_rows(const struct tide_deliveries *deliveries) {
@@ -338,6 +352,7 @@ bool tide_deliver(struct tide_deliveries *deliveries, struct tide_batch_row *row
     if (!tide_err_is_set(&failure))
       continue;
     next = FAILED;
+    tide_deliveries_explain(deliveries->runner, row->dataset, &failure);
     if (tide_deliveries_concerns_all(&failure))
       tide_err_set(err, failure.rc, "%s", failure.msg);
     else
