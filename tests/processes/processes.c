@@ -1,216 +1,84 @@
-/* Appends, reads, ticks, copies and upkeep by several processes at once, in both journal modes, and killed at random
- * changes of a file:  processes [seed [rounds]]
- * Then the archive's files and the copy in SQL hold each committed row once, and no other. Choices come from the
- * seed; the order in which processes get their turn is the machine's. TIDE_TEST_LONG=1 runs for minutes. */
+/* Appends, reads, ticks, copies, upkeep and changes of names and columns by several processes at once, in both journal
+ * modes, which are killed and stopped at random:  processes [seed [rounds [wal | delete]]]
+ * Then each sink's files hold each committed row once, and as often again as rewinds declared, and no other. Choices
+ * come from the seed; the order in which processes get their turn is the machine's. TIDE_TEST_LONG=1 runs for ten
+ * minutes in each mode. */
 #define _GNU_SOURCE
-#include <sched.h>
-#include <signal.h>
+#include <stdio.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 
-#include "../unit/archive.h"
-#include "../unit/shim_vfs.h"
 #include "../unit/unit.h"
 #include "chance.h"
 #include "processes.h"
-#include "sink/target.h"
 
-enum { ROUNDS_LONG = 40, MOMENTS = 250 };
+enum { ROUNDS_LONG = 200 };
 
-static const struct role {
-  role_step *step;
-  int number;
-  int steps;
-} roles[] = {{step_write, 0, 70}, {step_write, 1, 70}, {step_write, 2, 70}, {step_read, 0, 25},
-             {step_tick, 0, 40},  {step_tick, 1, 40},  {step_copy, 0, 50},  {step_upkeep, 0, 70}};
-
-enum { ROLES = sizeof roles / sizeof *roles };
+static const struct role roles[] = {{step_write, 0, 24},   {step_write, 1, 24},   {step_write, 2, 24},
+                                    {step_produce, 0, 18}, {step_produce, 1, 18}, {step_read, 0, 8},
+                                    {step_tick, 0, 18},    {step_tick, 1, 18},    {step_tick, 2, 18},
+                                    {step_copy, 0, 18},    {step_upkeep, 0, 25},  {step_meddle, 0, 20}};
 
 struct shared *shared;
-char archive_folder[256];
 
 static unsigned seed = 1;
 static int rounds = 1;
+static const char *only; /* journal mode; NULL: both */
 
-static struct worker {
-  pid_t process; /* 0: its work is done */
-  int life;
-} workers[ROLES];
+/* What so many rounds met, told at the end of a long run. */
+static struct {
+  struct fates fates;
+  int64_t rows;
+  int64_t ids;
+  struct shared met;
+} sum;
 
-static int *steps_done; /* of each role, in shared memory too */
-
-/* ---- one life ---- */
-
-static long moments_left; /* until this process dies; 0: it does not */
-
-static void pass_moment(void) {
-  if (moments_left > 0 && --moments_left == 0)
-    kill(getpid(), SIGKILL);
+static void add_up(const struct fates *fates) {
+  sum.fates.killed += fates->killed;
+  sum.fates.killed_themselves += fates->killed_themselves;
+  sum.fates.stopped += fates->stopped;
+  for (int writer = 0; writer < WRITERS; writer++)
+    sum.rows += shared->writers[writer].committed;
+  sum.ids += shared->produced;
+  sum.met.busy += shared->busy;
+  sum.met.left_before += shared->left_before;
+  sum.met.taken_over += shared->taken_over;
+  sum.met.known += shared->known;
+  sum.met.rewinds += shared->rewinds;
+  sum.met.renames += shared->renames;
 }
 
-static void on_change(enum shim_call call, const char *path, int64_t offset, int size) {
-  (void)call, (void)path, (void)offset, (void)size;
-  pass_moment();
-}
-
-static void on_target_step(const char *step) {
-  (void)step;
-  pass_moment();
-}
-
-static sqlite3 *open_database(void) {
-  sqlite3 *db = db_open(scratch_path("db"), "shim");
-  sqlite3_busy_timeout(db, one_in(4) ? 0 : 20);
-  insist(db, "PRAGMA synchronous = normal");
-  return db;
-}
-
-static void live(int role, int life) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  chance_seed(((uint64_t)seed * ROLES + (uint64_t)role) * 1000 + (uint64_t)life);
-  shim.before = on_change;
-  tide_target_dir_step = on_target_step;
-  moments_left = one_in(8) ? 0 : 1 + (long)pick(MOMENTS);
-  sqlite3 *db = open_database();
-  while (steps_done[role] < roles[role].steps) {
-    roles[role].step(db, roles[role].number);
-    steps_done[role]++;
-    if (one_in(20)) {
-      db_close(db);
-      db = open_database();
-    }
-  }
-  moments_left = 0;
-  db_close(db);
-  _exit(0);
-}
-
-/* ---- all of them ---- */
-
-static void start(int role) {
-  fflush(NULL);
-  const pid_t process = fork();
-  ck_assert_int_ge(process, 0);
-  if (process == 0)
-    live(role, workers[role].life);
-  workers[role].process = process;
-  workers[role].life++;
-}
-
-static void stop_all(void) {
-  for (int role = 0; role < ROLES; role++) {
-    if (workers[role].process != 0)
-      kill(workers[role].process, SIGKILL);
-  }
-}
-
-static int role_of(pid_t process) {
-  for (int role = 0; role < ROLES; role++) {
-    if (workers[role].process == process)
-      return role;
-  }
-  return -1;
-}
-
-/* Until every role is done. Returns how many were killed. */
-static int run_all(void) {
-  int kills = 0;
-  int status = 0;
-  pid_t process;
-  for (int role = 0; role < ROLES; role++)
-    start(role);
-  while ((process = wait(&status)) > 0) {
-    const int role = role_of(process);
-    if (role < 0)
-      continue;
-    workers[role].process = 0;
-    if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
-      kills++;
-      start(role);
-    } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      stop_all();
-      fprintf(stderr, "seed %u: role %d ended with status %d in its life %d\n", seed, role, status, workers[role].life);
-      ck_abort_msg("a process failed");
-    }
-  }
-  return kills;
-}
-
-/* ---- before and after ---- */
-
-static void make(const char *journal) {
-  scratch_open();
-  snprintf(archive_folder, sizeof archive_folder, "%s", scratch_path("archive"));
-  ck_assert_int_eq(mkdir(archive_folder, 0755), 0);
-  sqlite3 *db = db_open(scratch_path("db"), "shim");
-  assert_text(db, journal, "PRAGMA journal_mode = %s", journal);
-  db_exec(db, "CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, writer INTEGER, n INTEGER, body TEXT,"
-              " partition_by=source, segment_rows=64, retention_rows=50);"
-              "CREATE TABLE copy(since INTEGER PRIMARY KEY, writer INTEGER, n INTEGER, UNIQUE(writer, n)) STRICT");
-  db_exec(db,
-          "INSERT INTO tidemark_sink(sink, dataset, target, format, columns, max_rows) VALUES"
-          " ('archive', 'logs', 'file://%s', 'ndjson', '[\"since\", \"writer\", \"n\"]', 40), ('copy', 'logs', NULL,"
-          " NULL, NULL, NULL)",
-          archive_folder);
-  db_close(db);
-  memset(shared, 0, sizeof *shared);
-  memset(workers, 0, sizeof workers);
-  memset(steps_done, 0, ROLES * sizeof *steps_done);
-}
-
-/* The writers' own notes say what must be there: a COMMIT that was not answered may be either. */
-static void check_writers(sqlite3 *db) {
-  int64_t rows = 0;
-  for (int writer = 0; writer < WRITERS; writer++) {
-    const int64_t last = db_int(db, "SELECT coalesce(max(n), 0) FROM copy WHERE writer = %d", writer);
-    ck_assert_int_eq(last, shared->writers[writer].committed);
-    assert_int(db, last, "SELECT count(*) FROM copy WHERE writer = %d AND n > 0", writer);
-    rows += last;
-  }
-  assert_int(db, rows, "SELECT count(*) FROM copy");
-}
-
-static void check_left(sqlite3 *db) {
-  static const char lines[] = "SELECT json ->> 'since', json ->> 'writer', json ->> 'n' FROM temp.line";
-  archive_read(db, archive_folder);
-  assert_int(db, db_int(db, "SELECT count(*) FROM copy"), "SELECT count(*) FROM temp.line");
-  assert_text(db, "", "SELECT since, writer, n FROM copy EXCEPT %s", lines);
-  assert_text(db, "", "%s EXCEPT SELECT since, writer, n FROM copy", lines);
-  assert_text(db, "", "SELECT since, writer, n FROM logs EXCEPT SELECT since, writer, n FROM copy");
-  assert_text(db, "", "SELECT object FROM temp.file EXCEPT SELECT object FROM tidemark_export_log");
-}
-
-static void finish_and_check(void) {
-  sqlite3 *db = db_open(scratch_path("db"), "shim");
-  assert_text(db, "0|0|0",
-              "SELECT j ->> 'failed', j ->> 'waiting', j ->> 'more' FROM"
-              " (SELECT tidemark_export('archive', 'now') AS j)");
-  chance_seed(seed);
-  while (db_int(db, "SELECT sum(rows) FROM tidemark_lag WHERE sink = 'copy'") > 0)
-    step_copy(db, 0);
-  assert_int(db, 0, "SELECT sum(rows) FROM tidemark_lag");
-  assert_int(db, 0, "SELECT count(*) FROM tidemark_batch");
-  assert_text(db, "ok", "PRAGMA integrity_check");
-  assert_text(db, "ok", "SELECT tidemark_check('logs')");
-  check_writers(db);
-  check_left(db);
-  step_read(db, 0);
-  db_close(db);
+static void tell(const char *journal) {
+  printf(
+      "%s: %d rounds: %lld rows and %lld unique ids (%ld sent again), %ld batches under way, %ld rewinds, %ld renames;"
+      " %d killed themselves, %d were killed, %d stopped, %ld batches lost to another, %ld calls met a lock\n",
+      journal, rounds, (long long)sum.rows, (long long)sum.ids, sum.met.known, sum.met.left_before, sum.met.rewinds,
+      sum.met.renames, sum.fates.killed_themselves, sum.fates.killed, sum.fates.stopped, sum.met.taken_over,
+      sum.met.busy);
+  fflush(stdout);
 }
 
 static void run_in(const char *journal) {
-  shim_register();
+  if (only != NULL && strcmp(only, journal) != 0)
+    return;
   shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  steps_done = mmap(NULL, ROLES * sizeof *steps_done, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  ck_assert(shared != MAP_FAILED && steps_done != MAP_FAILED);
+  ck_assert(shared != MAP_FAILED);
   for (const unsigned end = seed + (unsigned)rounds; seed < end; seed++) {
-    make(journal);
-    const int kills = run_all();
-    ck_assert_int_gt(kills, 3);
+    memset(shared, 0, sizeof *shared);
+    shared->clock_ms = 1767225600000; /* 2026-01-01 */
+    show_time();
+    make_database(journal);
+    const struct fates fates = live_all(roles, sizeof roles / sizeof *roles, seed);
+    ck_assert_int_gt(fates.killed, 3);
+    ck_assert_int_gt(fates.killed_themselves, 0);
+    ck_assert_int_gt(fates.stopped, 0);
     ck_assert_int_gt(shared->busy, 3);
+    ck_assert_int_gt(shared->known, 3);
+    show_time();
+    chance_seed(seed);
     finish_and_check();
+    add_up(&fates);
   }
+  tell(journal);
 }
 
 START_TEST(in_wal_mode) {
@@ -230,5 +98,7 @@ int main(int argc, char **argv) {
     seed = (unsigned)strtoul(argv[1], NULL, 10);
   if (argc > 2)
     rounds = atoi(argv[2]);
+  if (argc > 3)
+    only = argv[3];
   return unit_main("processes", tests);
 }

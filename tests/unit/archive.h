@@ -1,5 +1,6 @@
 /* What lies in a sink's folder, put into two TEMP tables of a connection: file(object, bytes) and line(object,
- * json). Nothing may be under way; what else is in `_tidemark` is not looked at. */
+ * json), the lines of those that have some (Parquet has none). Nothing may be under way; what else is in `_tidemark` is
+ * not looked at. */
 #ifndef TIDE_TESTS_ARCHIVE_H
 #define TIDE_TESTS_ARCHIVE_H
 
@@ -62,6 +63,11 @@ static inline void archive_add_lines(const char *object, const struct tide_buf *
   sqlite3_finalize(stmt);
 }
 
+static inline bool archive_has_lines(const char *object) {
+  const char *name = strrchr(object, '/') + 1;
+  return strstr(name, ".ndjson") != NULL || strstr(name, ".csv") != NULL || strstr(name, ".json") != NULL;
+}
+
 static inline int archive_visit(const char *path, const struct stat *st, int type, struct FTW *where) {
   struct tide_buf bytes = {0};
   const char *object = path + archive.root_size;
@@ -70,8 +76,10 @@ static inline int archive_visit(const char *path, const struct stat *st, int typ
   ck_assert_msg(path[where->base] != '.' && strncmp(object, "_tidemark/tmp/", 14) != 0, "%s was left behind", path);
   if (strncmp(object, "_tidemark/", 10) == 0)
     return 0;
-  archive_read_file(path, &bytes);
   db_exec(archive.db, "INSERT INTO temp.file VALUES(%Q, %lld)", object, (long long)st->st_size);
+  if (!archive_has_lines(object))
+    return 0;
+  archive_read_file(path, &bytes);
   if (strcmp(object + strlen(object) - 4, ".zst") == 0)
     archive_unpack(&bytes);
   archive_add_lines(object, &bytes);
