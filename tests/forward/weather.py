@@ -48,7 +48,7 @@ class Server:
 
 
 class Proxy:
-    """fate(): what befalls the next request, a pair of one of FATES, or None, and "before" or "after"; told
+    """fate(path): what befalls the next request, a pair of one of FATES, or None, and "before" or "after"; told
     ("stall", event) or ("kill tick", event): the request goes on when the event is set."""
 
     def __init__(self, server, fate, told):
@@ -82,7 +82,7 @@ def handler_of(proxy):
 
         def pass_on(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            what, when = proxy.fate()
+            what, when = proxy.fate(self.path)
             self.close_connection = True
             if what == "busy":
                 self.answer(503, [("Retry-After", "1")], b"")
