@@ -11,7 +11,7 @@
 #include "chance.h"
 #include "processes.h"
 
-enum { ROUNDS_LONG = 200 };
+enum { ROUNDS_LONG = 300 };
 
 static const struct role roles[] = {{step_write, 0, 24},   {step_write, 1, 24},   {step_write, 2, 24},
                                     {step_produce, 0, 18}, {step_produce, 1, 18}, {step_read, 0, 8},
