@@ -204,7 +204,7 @@ START_TEST(rows_of_a_clock_that_was_ahead_are_named) {
 END_TEST
 
 /* Its log rows are old under that clock too: the last one of each sink and partition stays, the sums hold, and the sink
- * goes on; log rows written under it do not keep the housekeeping from those that come after. */
+ * goes on. What is logged under it ends the trimming, until that time comes. */
 START_TEST(log_is_trimmed_and_goes_on) {
   begin();
   db_exec(db, "UPDATE tidemark_sink SET max_rows = 2");
