@@ -53,6 +53,24 @@ static inline void image_write(const struct image *image, const char *name) {
   ck_assert(file != NULL && fwrite(image->bytes, 1, image->size, file) == image->size && fclose(file) == 0);
 }
 
+static inline void database_read(struct image images[2]) {
+  for (int i = 0; i < 2; i++)
+    image_read(&images[i], database_files[i]);
+}
+
+/* Whether the files are those, byte for byte: quick to see, and what an undisturbed run, or a rollback, mostly leaves.
+ * In WAL mode there is more than the files. */
+static inline bool database_is(const struct image images[2]) {
+  struct image now[2] = {{0}, {0}};
+  database_read(now);
+  bool same = access(scratch_path("main.db-wal"), F_OK) != 0 && access(scratch_path("aux.db-wal"), F_OK) != 0;
+  for (int i = 0; i < 2; i++) {
+    same = same && now[i].size == images[i].size && memcmp(now[i].bytes, images[i].bytes, now[i].size) == 0;
+    free(now[i].bytes);
+  }
+  return same;
+}
+
 static inline void database_restore(const struct image images[2]) {
   static const char *const beside[] = {"main.db-wal", "main.db-shm", "main.db-journal",
                                        "aux.db-wal",  "aux.db-shm",  "aux.db-journal"};
@@ -138,8 +156,7 @@ static inline void database_make(const char *journal) {
   db_close(db);
   receiver.poison = "poison four";
   database.ledger_made = receiver.taken;
-  for (int i = 0; i < 2; i++)
-    image_read(&database.made[i], database_files[i]);
+  database_read(database.made);
 }
 
 static inline int database_count_file(const char *path, const struct stat *st, int type, struct FTW *where) {
@@ -160,8 +177,7 @@ static inline void database_prepare(const struct operation *operation) {
     database_run(db, operation->before);
     db_close(db);
   }
-  for (int i = 0; i < 2; i++)
-    image_read(&database.prepared[i], database_files[i]);
+  database_read(database.prepared);
   nftw(scratch_path("out"), database_count_file, 16, FTW_PHYS);
   nftw(scratch_path("kept"), scratch_remove, 16, FTW_DEPTH | FTW_PHYS);
   ck_assert_int_eq(rename(scratch_path("out"), scratch_path("kept")), 0);

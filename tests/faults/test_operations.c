@@ -1,7 +1,6 @@
 /* The table of operations is whole: each runs, every SQL function and module that Tidemark registers is in it. */
 #define _GNU_SOURCE
-#include "../unit/unit.h"
-#include "trial.h"
+#include "faults_main.h"
 
 /* Whether an operation's SQL has the name with that behind it. */
 static bool is_used(const char *name, const char *behind) {
@@ -61,17 +60,7 @@ static void make(void) {
   database_make("delete");
 }
 
-int main(void) {
-  Suite *suite = suite_create("operations");
-  TCase *tcase = tcase_create("operations");
-  tcase_add_unchecked_fixture(tcase, make, NULL);
-  tcase_add_test(tcase, every_function_has_an_operation);
-  tcase_add_test(tcase, every_module_and_table_has_an_operation);
-  tcase_add_loop_test(tcase, every_operation_runs, 0, (int)operations_count);
-  suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+int main(int argc, char **argv) {
+  const TTest *const others[] = {every_function_has_an_operation, every_module_and_table_has_an_operation, NULL};
+  return faults_main("operations", make, every_operation_runs, others, argc, argv);
 }

@@ -1,5 +1,5 @@
-/* Makes one allocation of SQLite's allocator fail, which all of ours go through: the n-th from now on, once. Everything
- * allocated is counted, so that a test sees what was not given back.
+/* Makes allocations of SQLite's allocator fail, which all of ours go through: the n-th from now on, and no other or all
+ * that follow too. Everything allocated is counted, so that a test sees what was not given back.
  *
  *   oom_install();                       // before all else in the process: it starts SQLite anew
  *   for (int n = 1;; n++) {
@@ -22,9 +22,12 @@ static struct {
   long until; /* allocations to the one that fails; 0: none will */
   long live;  /* blocks allocated and not freed */
   bool failed;
+  bool stays; /* once one has failed, all do */
 } oom;
 
 static inline bool oom_is_due(void) {
+  if (oom.failed && oom.stays)
+    return true;
   if (oom.until == 0 || --oom.until > 0)
     return false;
   oom.failed = true;
@@ -60,6 +63,13 @@ static inline void oom_install(void) {
 static inline void oom_fail_at(long n) {
   oom.until = n;
   oom.failed = false;
+  oom.stays = false;
+}
+
+/* From the n-th on, until oom_fail_at(0). */
+static inline void oom_fail_from(long n) {
+  oom_fail_at(n);
+  oom.stays = true;
 }
 
 static inline bool oom_has_failed(void) {

@@ -122,6 +122,8 @@ static inline void decide(struct tide_answer *ret, const char *text) {
 static inline int receiver_commit(struct tide_target *target, struct tide_answer *ret_answer, struct tide_err *err) {
   (void)target;
   tide_buf_put_u8(&posting.body, 0, err);
+  if (tide_err_is_set(err))
+    return err->rc;
   const char *text = (const char *)posting.body.data;
   receiver.requests++;
   snprintf(receiver.last_key, KEY_MAX, "%s", posting.object.key);

@@ -21,6 +21,7 @@ static struct {
   /* Before a change: offset and size are those of the write; offset is where a truncate cuts; size of a delete says
    * whether the folder is synced. */
   void (*before)(enum shim_call call, const char *path, int64_t offset, int size);
+  void (*touched)(void); /* before a read and before a change */
 } shim;
 
 /* The methods of one file, which stand in front of the real ones. */
@@ -34,14 +35,21 @@ static inline const struct shim_methods *shim_of(sqlite3_file *file) {
   return (const struct shim_methods *)file->pMethods;
 }
 
+static inline void shim_touch(void) {
+  if (shim.touched != NULL)
+    shim.touched();
+}
+
 static inline void shim_tell(enum shim_call call, const char *path, int64_t offset, int size) {
   shim.changes++;
+  shim_touch();
   if (shim.before != NULL && path != NULL)
     shim.before(call, path, offset, size);
 }
 
 static inline int shim_read(sqlite3_file *file, void *into, int size, sqlite3_int64 offset) {
   shim.reads++;
+  shim_touch();
   return shim_of(file)->real->xRead(file, into, size, offset);
 }
 

@@ -1,0 +1,29 @@
+/* main() of a test that goes through the operations: each is a test of its own for Check. A number behind the program's
+ * name is the one operation to try, as failures name it. */
+#ifndef TIDE_TESTS_FAULTS_MAIN_H
+#define TIDE_TESTS_FAULTS_MAIN_H
+
+#include "../unit/effort.h"
+#include "../unit/unit.h"
+#include "trial.h"
+
+/* make runs once, before Check forks; others: a NULL-ended list of tests beside, or NULL. */
+static inline int faults_main(const char *name, void (*make)(void), const TTest *each, const TTest *const *others,
+                              int argc, char **argv) {
+  Suite *suite = suite_create(name);
+  TCase *tcase = tcase_create(name);
+  const int only = argc > 1 ? atoi(argv[1]) : -1;
+  tcase_set_timeout(tcase, effort_is_long() ? 7200 : 300);
+  tcase_add_unchecked_fixture(tcase, make, NULL);
+  for (size_t i = 0; only < 0 && others != NULL && others[i] != NULL; i++)
+    tcase_add_test(tcase, others[i]);
+  tcase_add_loop_test(tcase, each, only < 0 ? 0 : only, only < 0 ? (int)operations_count : only + 1);
+  suite_add_tcase(suite, tcase);
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_ENV);
+  const int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+#endif
