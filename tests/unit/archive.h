@@ -63,9 +63,10 @@ static inline void archive_add_lines(const char *object, const struct tide_buf *
   sqlite3_finalize(stmt);
 }
 
+/* All but Parquet, and what lies beside the commits of a Delta table. */
 static inline bool archive_has_lines(const char *object) {
-  const char *name = strrchr(object, '/') + 1;
-  return strstr(name, ".ndjson") != NULL || strstr(name, ".csv") != NULL || strstr(name, ".json") != NULL;
+  return strstr(object, ".parquet") == NULL &&
+         (strstr(object, "_delta_log/") == NULL || strstr(object, ".json") != NULL);
 }
 
 static inline int archive_visit(const char *path, const struct stat *st, int type, struct FTW *where) {

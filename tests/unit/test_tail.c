@@ -133,7 +133,7 @@ END_TEST
 
 /* ---- what goes in comes out ---- */
 
-static const int64_t sinces[] = {1, 2, 3, 1000, INT64_C(1) << 40, INT64_MAX - 1, INT64_MAX};
+static const int64_t sinces[] = {1, 2, 3, 1000, INT64_C(1) << 40, (INT64_C(1) << 62) - 1, INT64_C(1) << 62};
 static const int64_t clock_ms[] = {1767225600000, 1767225600000, -5, INT64_MAX, INT64_MIN, 0, 7};
 enum { ROWS = sizeof sinces / sizeof *sinces };
 
