@@ -262,17 +262,34 @@ void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, 
     tide_deliveries_report(ret_tick, NULL, failure.msg, 0, err);
 }
 
-static int64_t count_open(struct ticking *ticking, struct tide_err *err) {
+/* ret_others: some are another process's. */
+static int64_t count_open(struct ticking *ticking, bool *ret_others, struct tide_err *err) {
+  const struct tide_runner *runner = ticking->deliveries.runner;
   struct tide_batch_row row;
   int64_t open = 0;
-  sqlite3_stmt *stmt = tide_batch_prepare(ticking->deliveries.runner->conn->db, ticking->deliveries.runner->schema, 0,
-                                          ticking->backlog.sink.sink, ticking->backlog.sink.dataset, err);
+  *ret_others = false;
+  sqlite3_stmt *stmt = tide_batch_prepare(runner->conn->db, runner->schema, 0, ticking->backlog.sink.sink,
+                                          ticking->backlog.sink.dataset, err);
   while (tide_batch_next(stmt, &row, err)) {
     open++;
+    *ret_others |= row.owner == NULL || strcmp(row.owner, runner->owner) != 0;
     tide_batch_row_clear(&row);
   }
   sqlite3_finalize(stmt);
   return open;
+}
+
+/* A process that was killed between the write and the sync of its claim left a batch that everybody sees and that the
+ * disk does not have. The caller is about to ship it, so it is claimed once more, with a commit that is durable. */
+static void own_open(struct ticking *ticking, struct tide_err *err) {
+  const struct tide_runner *runner = ticking->deliveries.runner;
+  const struct tide_dataset *ds = ticking->deliveries.ds;
+  struct tide_durable durable;
+  tide_durable_begin(runner->conn->db, runner->schema, &durable, err);
+  if (!tide_err_is_set(err))
+    tide_batch_own(runner->conn->db, tide_dataset_names(ds), ticking->backlog.sink.sink, runner->owner,
+                   tide_dataset_now_ms(ds) + TIDE_BATCH_LEASE_MS, err);
+  tide_durable_end(&durable, err);
 }
 
 int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *sink, struct tide_err *err) {
@@ -280,6 +297,7 @@ int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *si
   struct tide_batch_row row;
   struct ticking ticking = {.deliveries = {.runner = runner, .tick = &tick}};
   int64_t open = 0;
+  bool others;
   ticking.deliveries.ds = tide_dataset_acquire(runner->conn, runner->schema, sink->dataset, err);
   if (ticking.deliveries.ds != NULL)
     tide_sinks_complete(runner->conn->db, runner->schema, err);
@@ -292,7 +310,9 @@ int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *si
           !tide_err_is_set(err))
         tide_batch_row_clear(&row);
     }
-    open = count_open(&ticking, err);
+    open = count_open(&ticking, &others, err);
+    if (others && !tide_err_is_set(err))
+      own_open(&ticking, err);
     tide_stmt_pool_release(ticking.deliveries.ds->pool);
   }
   clear_ticking(&ticking);

@@ -166,6 +166,14 @@ bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row
   return !tide_err_is_set(err);
 }
 
+void tide_batch_own(sqlite3 *db, struct tide_names names, const char *sink, const char *owner, int64_t lease_until,
+                    struct tide_err *err) {
+  tide_stmt_exec(db, err,
+                 "UPDATE \"%w\".tidemark_batch SET owner = %Q, lease_until = %lld"
+                 " WHERE sink = %Q AND dataset = %Q AND owner IS NOT %Q",
+                 names.schema, owner, (long long)lease_until, sink, names.dataset, owner);
+}
+
 bool tide_batch_is_known(sqlite3 *db, const char *schema, int64_t batch, const char *object, struct tide_err *err) {
   return tide_stmt_int(db, 0, err, "SELECT 1 FROM \"%w\".tidemark_batch WHERE batch = %lld OR object = %Q LIMIT 1",
                        schema, (long long)batch, object) != 0;

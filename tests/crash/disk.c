@@ -41,6 +41,7 @@ struct pending {
 
 struct image_file {
   char *path;
+  int number;
   struct bytes bytes; /* none of a folder */
   bool folder;
 };
@@ -55,6 +56,7 @@ static struct {
   struct pending names_pending; /* all that change names */
   struct image_file image[NAMES_MAX];
   int image_count;
+  const char *image_folder; /* where it was written */
 } disk;
 
 /* ---- bytes ---- */
@@ -314,7 +316,7 @@ static void image_add(const struct names *names, int folder, const char *path, e
       continue;
     const int file = names->list[i].file;
     struct image_file *added = &disk.image[disk.image_count++];
-    *added = (struct image_file){.folder = disk.is_folder[file]};
+    *added = (struct image_file){.number = file, .folder = disk.is_folder[file]};
     ck_assert_int_ge(asprintf(&added->path, "%s/%s", path, names->list[i].name), 0);
     if (added->folder)
       image_add(names, file, added->path, how);
@@ -349,6 +351,7 @@ static int remove_below(const char *path, const struct stat *st, int type, struc
 }
 
 void disk_image_write(const char *folder) {
+  disk.image_folder = folder;
   nftw(folder, remove_below, 16, FTW_DEPTH | FTW_PHYS);
   for (int i = 0; i < disk.image_count; i++) {
     const struct image_file *file = &disk.image[i];
@@ -363,6 +366,19 @@ void disk_image_write(const char *folder) {
     ck_assert_int_eq(write(fd, file->bytes.data, file->bytes.size), (ssize_t)file->bytes.size);
     close(fd);
   }
+}
+
+const char *disk_image_path(int file) {
+  static char path[4096];
+  if (file == 0)
+    return disk.image_folder;
+  for (int i = 0; i < disk.image_count; i++) {
+    if (disk.image[i].number != file)
+      continue;
+    snprintf(path, sizeof path, "%s%s", disk.image_folder, disk.image[i].path);
+    return path;
+  }
+  return NULL;
 }
 
 void disk_image_compare(const char *folder, const char *text) {

@@ -46,5 +46,7 @@ uint64_t disk_lose(enum disk_how how, uint64_t seed);
 void disk_image_compare(const char *folder, const char *text);
 /* Makes the folder hold what was left, and nothing else. */
 void disk_image_write(const char *folder);
+/* Where a file that was left is then, by its number, 0 for the folder itself; NULL: nowhere. Good until the next call. */
+const char *disk_image_path(int file);
 
 #endif

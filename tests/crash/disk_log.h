@@ -46,6 +46,11 @@ struct disk_log {
  * process ever reads what another that is gone left in them. */
 const struct disk_log *recorder_run(const char *folder, void (*work)(void));
 
+/* The same by a child that goes on in the folder where another was killed. The log is taken back to `count` records of
+ * `from`, a copy of its log, and goes on; path_of says where each of its files is now, NULL: nowhere. */
+const struct disk_log *recorder_go_on(const struct disk_log *from, int count, const char *(*path_of)(int file),
+                                      void (*work)(void));
+
 /* For work: puts a DISK_MARK into the log. */
 void recorder_mark(int64_t value);
 

@@ -282,18 +282,14 @@ static void *share(size_t size) {
   return memory;
 }
 
-const struct disk_log *recorder_run(const char *folder, void (*work)(void)) {
+static const struct disk_log *run_child(const char *folder, void (*work)(void)) {
   int status;
-  if (recorder.log == NULL) {
-    recorder.log = share(sizeof *recorder.log);
-    recorder.space = share(SPACE_SIZE);
-  }
-  recorder.log->count = recorder.log->files = 0;
-  recorder.log->used = 0;
   fflush(NULL);
   const pid_t child = fork();
   if (child == 0) {
-    start(folder);
+    if (folder != NULL)
+      start(folder);
+    recorder.on = true;
     work();
     recorder.on = false;
     _exit(0);
@@ -301,4 +297,27 @@ const struct disk_log *recorder_run(const char *folder, void (*work)(void)) {
   ck_assert_int_eq(waitpid(child, &status, 0), child);
   ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "the child ended with status %d", status);
   return recorder.log;
+}
+
+const struct disk_log *recorder_run(const char *folder, void (*work)(void)) {
+  if (recorder.log == NULL) {
+    recorder.log = share(sizeof *recorder.log);
+    recorder.space = share(SPACE_SIZE);
+  }
+  recorder.log->count = recorder.log->files = 0;
+  recorder.log->used = 0;
+  return run_child(folder, work);
+}
+
+const struct disk_log *recorder_go_on(const struct disk_log *from, int count, const char *(*path_of)(int file),
+                                      void (*work)(void)) {
+  memcpy(recorder.log, from, sizeof *from);
+  recorder.log->count = count;
+  memset(recorder.known, 0, sizeof recorder.known);
+  for (int file = 0; file < from->files; file++) {
+    const char *path = path_of(file);
+    if (path != NULL)
+      ck_assert_int_eq(stat(path, &recorder.known[file]), 0);
+  }
+  return run_child(NULL, work);
 }

@@ -161,9 +161,15 @@ void script_run(const char *folder, const struct script_mode *mode) {
 }
 
 void script_go_on(sqlite3 *db) {
+  db_exec(db, "BEGIN");
   insert_rows(db, "b", 20, true);
   insert_rows(db, "h", 3, true);
-  insert_rows(db, "new", 6, false);
+  insert_rows(db, "new", 6, true);
+  db_exec(db, "COMMIT");
+}
+
+void script_end(sqlite3 *db) {
+  insert_rows(db, "end", 4, false);
 }
 
 /* ---- what there is ---- */
@@ -213,6 +219,7 @@ static char *go_on_elsewhere(sqlite3 *twin, const char *path) {
   copy = db_open(path, NULL);
   script_go_on(copy);
   char *state = script_state(copy);
+  script_end(copy);
   db_close(copy);
   return state;
 }

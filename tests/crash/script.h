@@ -31,7 +31,11 @@ const char *script_expected(int steps_done);
 const char *script_expected_gone_on(int steps_done);
 const char *script_twin(const char *twins, int steps_done); /* the file's path; good until the next call */
 
-/* A producer goes on: what may have been lost once more, and new rows in every partition. */
+/* A producer goes on, in one transaction: what may have been lost once more, and new rows in every partition. Done
+ * again it changes nothing. */
 void script_go_on(sqlite3 *db);
+/* The last rows, in every partition, so that each sink has something to ship, and with it clears away what was left. The
+ * twin has them too. */
+void script_end(sqlite3 *db);
 
 #endif

@@ -1,266 +1,152 @@
 /* The machine stops between any two system calls of a script that has all of Tidemark's ways to write: the process is
  * killed, or power is lost, and with it in every way what no sync had made safe. Whatever is left must be a database
  * that passes its checks and holds the rows of a prefix of the transactions, none missing that was durable or had left;
- * and when sinks go on from there, each committed row has left once. The system calls are recorded once, by a child
- * (recorder.c), and replayed as often as there are ways to lose them (disk.c).
+ * and when sinks go on from there, each committed row has left once. So must it be when a process is killed, another
+ * goes on where that was, and power is lost then. The system calls are recorded by a child (recorder.c), and replayed
+ * as often as there are ways to lose them (disk.c, power.c).
  *
- *   test_power                         some of them; TIDE_TEST_LONG=1: at every call, in every way
- *   test_power wal-full 1234 mixed 2   one: that mode, after so many calls, that way, that seed */
+ *   test_power                           some of them; TIDE_TEST_LONG=1: at every call, in every way
+ *   test_power wal-full 1234 mixed 2 0   one: that mode, after so many calls, that way, that seed, and after how many
+ *                                        calls the first process was killed */
 #define _GNU_SOURCE
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
 #include <xxhash.h>
 
-#include "disk.h"
 #include "effort.h"
-#include "outside.h"
-#include "script.h"
-#include "sql_db.h"
+#include "power.h"
 #include "unit.h"
 
-enum { SEEN_SIZE = 1 << 18, SEEDS = 3 };
+enum { SEEDS = 3, SHORT_MODES = 3 };
 
-/* An image that was looked at, and the last step that is in it. */
-struct seen {
-  uint64_t hash;
-  int step;
+/* One of how many is looked at. */
+struct share {
+  int first;   /* ways to lose what is under way in a first crash */
+  int seconds; /* moments at which a second process goes on */
+  int second;  /* ways in its crash */
 };
-
-static struct {
-  char folder[128];
-  const struct script_mode *mode;
-  int done;                      /* steps that have ended */
-  int done_by[DISK_RECORDS_MAX]; /* when a record came */
-  int left;                      /* steps that had ended when something left that is outside the database */
-  bool is_outside[DISK_FILES_MAX];
-  struct seen seen[SEEN_SIZE];
-  long images[DISK_HOWS];
-  char what[200]; /* is being looked at; "": nothing */
-} power;
-
-/* ---- one image ---- */
-
-static void check_datasets(sqlite3 *db) {
-  assert_text(db, "ok", "PRAGMA integrity_check");
-  assert_text(db, "",
-              "SELECT dataset, tidemark_check(dataset) FROM tidemark_registry WHERE tidemark_check(dataset) <> 'ok'");
+static struct share share_of(void) {
+  const struct share in_short = {300 * EFFORT_DIVISOR, 400, 4000}, in_long = {1, 8, 60};
+  return effort_is_long() ? in_long : in_short;
 }
 
-static bool is_state(int step, const char *state) {
-  return strcmp(script_expected(step), state) == 0;
-}
+static long images[DISK_HOWS], tried[DISK_HOWS], images_second, seconds;
 
-/* Beside the folder, to be looked at. */
-static void write_text(const char *name, const char *text) {
-  FILE *file = fopen(scratch_path(name), "w");
-  fputs(text, file);
-  fclose(file);
-}
-
-/* The last step, from high down to low, after which it was so. */
-static int find_step(const char *state, int low, int high) {
-  int step = high;
-  while (step >= low && !is_state(step, state))
-    step--;
-  if (step < low) {
-    write_text("is", state);
-    write_text("low", script_expected(low));
-    write_text("high", script_expected(high));
-    ck_abort_msg("it is as after none of steps %d to %d: see is, low, high in %s", low, high, scratch);
-  }
-  return step;
-}
-
-static void go_on(sqlite3 *db, int step) {
-  script_go_on(db);
-  char *state = script_state(db);
-  ck_assert_str_eq(state, script_expected_gone_on(step));
-  free(state);
-  outside_export(db, "lines");
-  outside_export(db, "cells");
-  outside_ship_by_hand(db, power.folder);
-  outside_copy(db);
-  outside_check(db, power.folder, script_twin(scratch, step));
-  disk_image_compare(power.folder, "/source="); /* what has its name stays as it is */
-}
-
-static int check_image(int low, int high) {
-  char path[200];
-  disk_image_write(power.folder);
-  snprintf(path, sizeof path, "%s/db", power.folder);
-  sqlite3 *db = db_open(path, NULL);
-  check_datasets(db);
-  char *state = script_state(db);
-  const int step = find_step(state, low, high);
-  free(state);
-  go_on(db, step);
-  db_exec(db, "SELECT tidemark_maintain()");
-  check_datasets(db);
-  db_close(db);
-  return step;
-}
-
-static struct seen *find_seen(uint64_t hash) {
-  size_t at = hash % SEEN_SIZE;
-  while (power.seen[at].hash != 0 && power.seen[at].hash != hash)
-    at = (at + 1) % SEEN_SIZE;
-  return &power.seen[at];
-}
-
-/* The steps that must be there at least. A transaction that has left the machine is there in any case. In rollback mode
- * at FULL the journal of the last one may come back, for its removal was not synced (it is at EXTRA). */
-static int lowest_step(enum disk_how how) {
-  const int unlinked = disk_pending_unlink("db-journal");
-  if (how == DISK_KILLED)
-    return power.done;
-  if (strcmp(power.mode->synchronous, "normal") == 0)
-    return power.left;
-  return unlinked > 0 && power.done_by[unlinked] < power.done ? power.done_by[unlinked] : power.done;
-}
-
-/* An image that was there before need not be gone through again, but what must be in it may be more. */
-static void check_left(enum disk_how how, uint64_t seed) {
-  const int low = lowest_step(how);
-  const int high = power.done < script_steps() ? power.done + 1 : power.done;
-  const uint64_t hash = disk_lose(how, seed);
-  struct seen *seen = find_seen(hash);
-  snprintf(power.what, sizeof power.what, "%s %d '%s' %d, in step %d: %s", power.mode->name, disk_at(),
-           disk_how_names[how], (int)seed, power.done, script_step(power.done));
-  if (seen->hash != 0) {
-    find_step(script_expected(seen->step), low, high);
-  } else {
-    seen->step = check_image(low, high);
-    seen->hash = hash;
-    power.images[how]++;
-  }
-  power.what[0] = '\0';
-}
-
-/* ---- all of them ---- */
-
-static void follow(void) {
-  const struct disk_record *last = disk_last();
-  if (last->call == DISK_MARK)
-    power.done = (int)last->offset;
-  else if (last->call == DISK_CREATE)
-    power.is_outside[last->file] = last->folder != 0;
-  else if (last->call == DISK_WRITE && power.is_outside[last->file])
-    power.left = power.done;
-  power.done_by[disk_at() - 1] = power.done;
-}
-
-/* Whether a way to lose is among those that the short form takes: one of so many, and most of them just before a sync,
- * when most is at stake. */
-static bool is_due(enum disk_how how, uint64_t seed, int one_of) {
-  if (effort_is_long())
-    return true;
+static bool is_at_sync(void) {
   const struct disk_record *coming = disk_coming();
-  const uint64_t choice[] = {(uint64_t)disk_at(), how, seed};
-  const bool sync = coming != NULL && (coming->call == DISK_SYNC || coming->call == DISK_SYNC_FOLDER);
-  return XXH3_64bits(choice, sizeof choice) % (uint64_t)(one_of * (sync ? 1 : 8)) == 0;
+  return coming != NULL && (coming->call == DISK_SYNC || coming->call == DISK_SYNC_FOLDER);
 }
 
-/* Before the scratch folder goes, which then stays. */
-static void say_where(void) {
-  if (power.what[0] == '\0')
-    return;
-  printf("failed: %s\nin %s\n", power.what, scratch);
-  scratch_owner = 0;
-  power.what[0] = '\0';
+static bool is_chosen(int what, int seed, int one_of) {
+  const int choice[] = {disk_at(), what, seed};
+  return XXH3_64bits(choice, sizeof choice) % (uint64_t)one_of == 0;
 }
 
-static void run_script(void) {
-  script_run(power.folder, power.mode);
+static void look(enum disk_how how, int seed, bool second) {
+  const int is_new = power_check(how, (uint64_t)seed);
+  images[how] += is_new;
+  images_second += second ? is_new : 0;
+  tried[how]++;
 }
 
-/* The twins are the same for all modes. */
-static void open_scratch(void) {
-  if (scratch[0] != '\0')
-    return;
-  scratch_open();
-  atexit(say_where);
-  script_learn(scratch);
+/* The ways to lose what is under way now: one of so many by chance just before a sync, when most is at stake, and an
+ * eighth of that elsewhere. */
+static void lose_here(int one_of, bool second) {
+  const int hows = disk_is_pending() ? DISK_HOWS : 1; /* they would be the same */
+  if (one_of > 1 && !is_at_sync())
+    one_of *= 8;
+  for (int how = 0; how < hows; how++)
+    for (int seed = 0; seed < (how >= DISK_LAST_TORN ? SEEDS : 1); seed++)
+      if (is_chosen(how, seed, one_of))
+        look(how, seed, second);
 }
 
-static const struct disk_log *record(const struct script_mode *mode) {
-  memset(&power, 0, sizeof power);
-  power.mode = mode;
-  open_scratch();
-  snprintf(power.folder, sizeof power.folder, "%s/%s", scratch, mode->name);
-  ck_assert_int_eq(mkdir(power.folder, 0755), 0);
-  script_make(power.folder, mode);
-  return recorder_run(power.folder, run_script);
+/* Where another process may find what was never on the disk: between a write and its sync. A claim by hand is where it
+ * matters most. */
+static bool is_second_due(int one_of) {
+  const bool by_hand = strcmp(power_step(), "@hand") == 0;
+  return is_at_sync() && disk_last()->call == DISK_WRITE && is_chosen(-1, 0, by_hand ? 1 : one_of);
 }
 
-/* What was recorded is all that was done. */
-static void check_record(const struct disk_log *log) {
-  disk_open(log);
-  while (disk_next())
-    ;
-  disk_lose(DISK_KILLED, 0);
-  disk_image_compare(power.folder, "");
-  disk_close();
-}
-
-static void lose(const struct script_mode *mode, int one_of) {
-  const struct disk_log *log = record(mode);
-  check_record(log);
-  disk_open(log);
+/* In any case when the first file has its name outside, and nothing that was not synced is in the database. */
+static void lose_twice(const struct disk_log *log, int at) {
+  bool named = false;
+  power_open_at(power_record_second(log, at), at);
   do {
-    const int hows = disk_is_pending() ? DISK_HOWS : 1; /* they would be the same */
-    for (int how = 0; how < hows; how++)
-      for (uint64_t seed = 0; seed < (how >= DISK_LAST_TORN ? SEEDS : 1); seed++)
-        if (is_due(how, seed, one_of))
-          check_left(how, seed);
-  } while (disk_next() && (follow(), true));
+    lose_here(share_of().second, true);
+    if (disk_last()->call == DISK_SYNC_FOLDER && disk_last()->file != 0 && !named) {
+      look(DISK_ALL_LOST, 0, true);
+      named = true;
+    }
+  } while (power_next());
   disk_close();
-  ck_assert_int_eq(power.done, script_steps());
-  printf("%s: %d calls, images:", mode->name, log->count - log->first);
-  for (int how = 0; how < DISK_HOWS; how++) {
-    ck_assert_int_gt(power.images[how], 0);
-    printf(" %ld %s", power.images[how], disk_how_names[how]);
-  }
-  printf("\n");
-  fflush(stdout);
+  ck_assert(named);
+  seconds++;
 }
 
-/* ---- the modes ---- */
+static struct disk_log *copy_of(const struct disk_log *log) {
+  struct disk_log *copy = malloc(sizeof *copy);
+  return memcpy(copy, log, sizeof *log);
+}
 
-static const struct script_mode modes[] = {
-    {"wal-full", "wal", "full", 0},     {"wal-normal", "wal", "normal", 0},     {"delete", "delete", "full", 0},
-    {"wal-spill", "wal", "normal", 12}, {"delete-spill", "delete", "full", 12}, {"truncate", "truncate", "full", 0},
-    {"persist", "persist", "full", 0},
-};
-enum { MODES = sizeof modes / sizeof *modes, SHORT_MODES = 3 };
+static void lose(const struct script_mode *mode) {
+  static int chosen[DISK_RECORDS_MAX];
+  int count = 0;
+  struct disk_log *log = copy_of(power_record(mode));
+  power_open(log);
+  do {
+    lose_here(share_of().first, false);
+    if (is_second_due(share_of().seconds))
+      chosen[count++] = disk_at();
+  } while (power_next());
+  disk_close();
+  for (int i = 0; i < count; i++)
+    lose_twice(log, chosen[i]);
+  printf("%s: %d calls; %d second processes; so far", mode->name, log->count - log->first, count);
+  for (int how = 0; how < DISK_HOWS; how++)
+    printf(" %s %ld (%ld)", disk_how_names[how], images[how], tried[how]);
+  printf(", of these after a second process %ld\n", images_second);
+  fflush(stdout);
+  free(log);
+}
 
-START_TEST(all_modes) {
-  for (int i = 0; i < (effort_is_long() ? MODES : SHORT_MODES); i++)
-    lose(&modes[i], 160);
+START_TEST(every_way) {
+  for (int i = 0; i < (effort_is_long() ? power_mode_count : SHORT_MODES); i++)
+    lose(&power_modes[i]);
+  ck_assert_int_gt(seconds, 0);
+  ck_assert_int_gt(images_second, 0);
+  for (int how = 0; how < DISK_HOWS; how++)
+    ck_assert_int_gt(tried[how], 0);
 }
 END_TEST
 
-static void lose_one(const char *mode, int at, const char *how, uint64_t seed) {
-  for (int i = 0; i < MODES; i++) {
-    if (strcmp(modes[i].name, mode) != 0)
-      continue;
-    disk_open(record(&modes[i]));
-    while (disk_at() < at && disk_next())
-      follow();
-    for (int way = 0; way < DISK_HOWS; way++)
-      if (strcmp(disk_how_names[way], how) == 0)
-        check_left(way, seed);
-  }
-}
-
 static const char *const *one; /* its words */
 
+static enum disk_how how_of(const char *name) {
+  int how = 0;
+  while (strcmp(disk_how_names[how], name) != 0)
+    ck_assert_int_lt(++how, DISK_HOWS);
+  return how;
+}
+
 START_TEST(the_one) {
-  lose_one(one[0], atoi(one[1]), one[2], (uint64_t)atoi(one[3]));
+  const int at = atoi(one[1]), second_at = atoi(one[4]);
+  int mode = 0;
+  while (strcmp(power_modes[mode].name, one[0]) != 0)
+    ck_assert_int_lt(++mode, power_mode_count);
+  struct disk_log *log = copy_of(power_record(&power_modes[mode]));
+  power_open_at(second_at > 0 ? power_record_second(log, second_at) : log, at);
+  power_check(how_of(one[2]), (uint64_t)atoi(one[3]));
+  disk_close();
+  free(log);
 }
 END_TEST
 
 int main(int argc, char **argv) {
-  const TTest *const all[] = {all_modes, NULL};
+  const TTest *const all[] = {every_way, NULL};
   const TTest *const single[] = {the_one, NULL};
-  setenv("CK_FORK", "no", 0); /* so that say_where is */
+  setenv("CK_FORK", "no", 0); /* so that a failure says where it was */
   one = (const char *const *)argv + 1;
-  return unit_main("crash power", argc > 4 ? single : all);
+  return unit_main("crash power", argc > 5 ? single : all);
 }
