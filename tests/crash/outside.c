@@ -5,13 +5,14 @@
 
 #include "archive.h"
 
-static const char *const folders[] = {"lines", "cells", "hand"};
+static const char *const folders[] = {"lines", "cells", "hand", "lake"};
+enum { FOLDERS = 4, FOLDERS_OF_LINES = 3 };
 
 /* ---- what the sinks do ---- */
 
 void outside_make(sqlite3 *db, const char *folder) {
   char path[300];
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < FOLDERS; i++) {
     snprintf(path, sizeof path, "%s/%s", folder, folders[i]);
     ck_assert_int_eq(mkdir(path, 0755), 0);
   }
@@ -20,8 +21,10 @@ void outside_make(sqlite3 *db, const char *folder) {
           " ('lines', 'logs', 'file://%s/lines', 'ndjson', '[\"since\", \"body\"]', 12),"
           " ('cells', 'logs', 'file://%s/cells', 'csv.zst', '[\"since\", \"body\"]', 40),"
           " ('hand', 'logs', NULL, NULL, NULL, 30), ('copy', 'logs', NULL, NULL, NULL, NULL);"
+          "INSERT INTO tidemark_sink(sink, dataset, target, format, options, columns) VALUES"
+          " ('lake', 'logs', 'file://%s/lake', 'parquet', '{\"table\": \"delta\"}', '[\"since\", \"source\"]');"
           "CREATE TABLE copied(since INTEGER PRIMARY KEY, body TEXT)",
-          folder, folder);
+          folder, folder, folder);
 }
 
 void outside_export(sqlite3 *db, const char *sink) {
@@ -93,7 +96,7 @@ void outside_ship_by_hand(sqlite3 *db, const char *folder) {
 static void read_left(sqlite3 *db, const char *folder) {
   db_exec(db, "CREATE TEMP TABLE went(sink, generation, object, since INTEGER, body TEXT);"
               "CREATE INDEX temp.went_by_since ON went(sink, since)");
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < FOLDERS_OF_LINES; i++) {
     char path[300];
     snprintf(path, sizeof path, "%s/%s", folder, folders[i]);
     archive_read(db, path);
@@ -113,6 +116,24 @@ static void read_left(sqlite3 *db, const char *folder) {
               "INSERT INTO temp.went SELECT 'copy', 0, NULL, since, body FROM copied");
 }
 
+/* ---- the table ---- */
+
+/* Each batch is one commit, of which none is missing, and its file is there. */
+static void check_table(sqlite3 *db, const char *folder) {
+  static const char adds[] = "SELECT 'logs/' || (json ->> '$.add.path'), json ->> '$.add.size',"
+                             " json ->> '$.add.stats' ->> 'numRecords' FROM temp.line WHERE json -> 'add' NOT NULL";
+  static const char batches[] = "SELECT object, bytes, rows FROM tidemark_export_log WHERE sink = 'lake'";
+  static const char files[] = "SELECT object, bytes FROM temp.file WHERE object NOT LIKE 'logs/_delta_log/%'";
+  char path[300];
+  snprintf(path, sizeof path, "%s/lake", folder);
+  archive_read(db, path);
+  ck_assert_str_eq(db_text(db, "%s ORDER BY 1", adds), db_text(db, "%s ORDER BY 1", batches));
+  ck_assert_str_eq(db_text(db, "%s ORDER BY 1", files),
+                   db_text(db, "SELECT object, bytes FROM (%s) ORDER BY 1", batches));
+  assert_int(db, db_int(db, "SELECT count(*) - 1 FROM tidemark_export_log WHERE sink = 'lake'"),
+             "SELECT max(substr(object, 17, 20)) FROM temp.line");
+}
+
 static void check_log(sqlite3 *db) {
   assert_int(db, 0, "SELECT count(*) FROM tidemark_batch WHERE dataset = 'logs'");
   assert_int(db, 0, "SELECT sum(rows) FROM tidemark_lag WHERE dataset = 'logs'");
@@ -122,7 +143,7 @@ static void check_log(sqlite3 *db) {
   assert_text(db, "",
               "SELECT l.sink, l.object, l.rows, w.rows FROM tidemark_export_log l LEFT JOIN"
               " (SELECT sink, object, count(*) AS rows FROM temp.went GROUP BY 1, 2) w USING (sink, object)"
-              " WHERE l.object IS NOT NULL AND l.rows IS NOT w.rows");
+              " WHERE l.sink <> 'lake' AND l.object IS NOT NULL AND l.rows IS NOT w.rows");
   assert_text(db, "", "SELECT * FROM tidemark_export_log WHERE kind = 'gap'");
 }
 
@@ -130,6 +151,7 @@ void outside_check(sqlite3 *db, const char *folder, const char *twin) {
   db_exec(db, "ATTACH %Q AS twin", twin);
   read_left(db, folder);
   check_log(db);
+  check_table(db, folder);
   /* each row once in a generation, and in a later one only what a rewind gave back */
   assert_text(db, "", "SELECT sink, generation, since FROM temp.went GROUP BY 1, 2, 3 HAVING count(*) > 1");
   assert_text(db, "",
@@ -137,11 +159,10 @@ void outside_check(sqlite3 *db, const char *folder, const char *twin) {
               " AND NOT EXISTS (SELECT 1 FROM tidemark_export_log r WHERE r.kind = 'rewind' AND r.sink = a.sink"
               " AND a.since > r.until AND a.since <= r.since)");
   /* every row that is there went to every sink; nothing went that never was; a number is one row's everywhere */
-  assert_text(
-      db, "",
-      "SELECT s.sink, l.since FROM tidemark_sink s"
-      " CROSS JOIN twin.logs l WHERE s.dataset = 'logs' AND NOT EXISTS (SELECT 1 FROM temp.went w WHERE w.sink = s.sink"
-      " AND w.since = l.since AND w.body = l.body)");
+  assert_text(db, "",
+              "SELECT s.sink, l.since FROM tidemark_sink s CROSS JOIN twin.logs l"
+              " WHERE s.dataset = 'logs' AND s.sink <> 'lake' AND NOT EXISTS"
+              " (SELECT 1 FROM temp.went w WHERE w.sink = s.sink AND w.since = l.since AND w.body = l.body)");
   assert_text(db, "", "SELECT since, body FROM temp.went EXCEPT SELECT since, body FROM twin.ever");
   assert_text(db, "", "SELECT since FROM temp.went GROUP BY since HAVING count(DISTINCT body) > 1");
   db_exec(db, "DROP TABLE temp.went; DETACH twin");

@@ -1,5 +1,5 @@
-/* What leaves the database of a script: two sinks that are folders, one whose rows a test carries out by claim and ack,
- * one in plain SQL. */
+/* What leaves the database of a script: two sinks that are folders, one that is a Delta table, one whose rows a test
+ * carries out by claim and ack, one in plain SQL. */
 #ifndef TIDE_TESTS_OUTSIDE_H
 #define TIDE_TESTS_OUTSIDE_H
 

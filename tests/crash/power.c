@@ -201,6 +201,7 @@ static void use_sinks(sqlite3 *db) {
   outside_ship_by_hand(db, power.folder);
   outside_export(db, "lines");
   outside_export(db, "cells");
+  outside_export(db, "lake");
   outside_copy(db);
 }
 
