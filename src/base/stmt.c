@@ -30,7 +30,7 @@ static void own_error(sqlite3 *db, int rc, struct tide_err *err) {
     tide_stmt_error(db, rc, err);
 }
 
-sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *format, va_list args) {
+static sqlite3_stmt *prepare(sqlite3 *db, bool as_is, struct tide_err *err, const char *format, va_list args) {
   if (tide_err_is_set(err))
     return NULL;
   sqlite3_stmt *stmt = NULL;
@@ -39,10 +39,22 @@ sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *
     tide_err_nomem(err);
     return NULL;
   }
-  int rc = sqlite3_prepare_v3(db, sql, -1, 0, &stmt, NULL);
+  int rc = as_is ? sqlite3_prepare(db, sql, -1, &stmt, NULL) : sqlite3_prepare_v3(db, sql, -1, 0, &stmt, NULL);
   sqlite3_free(sql);
   if (rc != SQLITE_OK)
     own_error(db, rc, err);
+  return stmt;
+}
+
+sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *format, va_list args) {
+  return prepare(db, false, err, format, args);
+}
+
+sqlite3_stmt *tide_stmt_prepare_as_is(sqlite3 *db, struct tide_err *err, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  sqlite3_stmt *stmt = prepare(db, true, err, format, args);
+  va_end(args);
   return stmt;
 }
 

@@ -17,6 +17,9 @@
 sqlite3_stmt *tide_stmt_prepare(sqlite3 *db, struct tide_err *err, const char *format, ...);
 sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *format, va_list args);
 
+/* The same, without a look at the schema when it runs: that gives SQLITE_SCHEMA, where others are compiled anew. */
+sqlite3_stmt *tide_stmt_prepare_as_is(sqlite3 *db, struct tide_err *err, const char *format, ...);
+
 /* Binds parameters 1 to count; nothing for a statement that is NULL. */
 void tide_stmt_bind_ints(sqlite3_stmt *stmt, const int64_t *values, int count);
 /* Binds parameters from `at` on to views, which must live until the statement is reset; NULL binds NULL. */

@@ -33,31 +33,64 @@ static void set_synchronous(struct tide_durable *durable, int level, struct tide
 }
 
 /* Nor does it run a COMMIT or a ROLLBACK; but a statement that writes has its transaction rolled back by the
- * interrupt itself. It must have been compiled before. */
+ * interrupt itself. It must have been compiled before, and is run as it is. */
 static sqlite3_stmt *prepare_undo(sqlite3 *db, const char *schema, struct tide_err *err) {
-  return tide_stmt_prepare(db, err, "DELETE FROM \"%w\".tidemark_registry WHERE false", schema);
+  return tide_stmt_prepare_as_is(db, err, "DELETE FROM \"%w\".tidemark_registry WHERE false", schema);
+}
+
+/* SQLITE_SCHEMA when it was compiled for another one. */
+static int run_as_is(sqlite3_stmt *stmt) {
+  sqlite3_step(stmt);
+  return sqlite3_reset(stmt);
 }
 
 static void roll_back(struct tide_durable *durable) {
   struct tide_err ignored = {0}; /* the error that led here is the one to tell */
   tide_stmt_exec(durable->db, &ignored, "ROLLBACK");
-  if (!sqlite3_get_autocommit(durable->db)) {
-    tide_err_clear(&ignored);
-    tide_stmt_run(durable->undo, &ignored);
-  }
+  if (!sqlite3_get_autocommit(durable->db))
+    run_as_is(durable->undo);
 }
 
 static struct tide_durable idle(sqlite3 *db, const char *schema) {
   return (struct tide_durable){.db = db, .schema = schema, .synchronous = -1, .rowid = sqlite3_last_insert_rowid(db)};
 }
 
-/* BEGIN may have begun although it was interrupted. */
+/* Begins, unless another process changed the schema after the statements were compiled: then it is as before, and is to
+ * be tried again. Nothing is compiled from BEGIN on, for an interrupt may come at any time; the second undo rolls back
+ * when it comes to find the first one out of date. */
+static bool begin_once(struct tide_durable *durable, struct tide_err *err) {
+  sqlite3 *db = durable->db;
+  durable->undo = prepare_undo(db, durable->schema, err);
+  sqlite3_stmt *begin = tide_stmt_prepare(db, err, "BEGIN IMMEDIATE");
+  sqlite3_stmt *rollback = tide_stmt_prepare(db, err, "ROLLBACK");
+  sqlite3_stmt *undo = prepare_undo(db, durable->schema, err);
+  tide_stmt_run(begin, err); /* it may have begun although it was interrupted */
+  durable->began = !sqlite3_get_autocommit(db);
+  const int rc = durable->began ? run_as_is(durable->undo) : SQLITE_OK;
+  const bool is_late = rc == SQLITE_SCHEMA;
+  if (is_late) {
+    tide_stmt_run(rollback, err);
+    if (!sqlite3_get_autocommit(db))
+      run_as_is(undo);
+    sqlite3_finalize(durable->undo);
+    durable->undo = NULL;
+    durable->began = false;
+  } else if (rc != SQLITE_OK) {
+    tide_stmt_error(db, rc, err);
+  }
+  sqlite3_finalize(begin);
+  sqlite3_finalize(rollback);
+  sqlite3_finalize(undo);
+  return !is_late;
+}
+
 static void begin(struct tide_durable *durable, struct tide_err *err) {
-  durable->undo = prepare_undo(durable->db, durable->schema, err);
-  tide_stmt_exec(durable->db, err, "BEGIN IMMEDIATE");
-  durable->began = !sqlite3_get_autocommit(durable->db);
-  /* another process may have changed the schema meanwhile: it is compiled anew now, when it still can be */
-  tide_stmt_run(durable->undo, err);
+  enum { TRIES = 100 };
+  int tries = 0;
+  while (!tide_err_is_set(err) && !begin_once(durable, err)) {
+    if (++tries == TRIES)
+      tide_err_set(err, SQLITE_BUSY, "other connections keep changing the schema of %s: try again", durable->schema);
+  }
   if (tide_err_is_set(err))
     tide_durable_end(durable, err);
 }
