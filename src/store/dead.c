@@ -37,6 +37,11 @@ bool tide_dead_next(sqlite3 *db, const char *schema, const char *sink, const cha
     row.since = sqlite3_column_int64(stmt, ntexts + 1);
     row.attempts = sqlite3_column_int64(stmt, ntexts + 2);
     row.at = sqlite3_column_int64(stmt, ntexts + 3);
+    for (int i = 0; i < ntexts; i++) {
+      if (*texts[i] == NULL)
+        tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_dead is damaged: row %lld lacks one of its texts",
+                     (long long)row.id);
+    }
   }
   sqlite3_finalize(stmt);
   if (tide_err_is_set(err))

@@ -85,9 +85,9 @@ bool tide_batch_next(sqlite3_stmt *stmt, struct tide_batch_row *ret_row, struct 
     *texts[i] = tide_stmt_copy_text(stmt, i, err);
   for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
     *numbers[i] = sqlite3_column_int64(stmt, ntexts + i);
-  if (row.sink == NULL || row.dataset == NULL || row.partition == NULL || row.config == NULL)
+  if (row.sink == NULL || row.dataset == NULL || row.partition == NULL || row.key == NULL || row.config == NULL)
     tide_err_set(err, SQLITE_CORRUPT,
-                 "tidemark_batch is damaged: batch %lld lacks its sink, dataset, partition or config",
+                 "tidemark_batch is damaged: batch %lld lacks its sink, dataset, partition, key or config",
                  (long long)row.batch);
   if (tide_err_is_set(err)) {
     tide_batch_row_clear(&row);

@@ -46,6 +46,8 @@ static void fill(sqlite3_stmt *stmt, struct tide_hold *hold, struct tide_err *er
                              .batch_until = sqlite3_column_int64(stmt, COLUMN_BATCH_UNTIL),
                              .batch_owner = tide_stmt_copy_text(stmt, COLUMN_OWNER, err),
                              .lease_until = sqlite3_column_int64(stmt, COLUMN_LEASE_UNTIL)};
+  if (hold->sink == NULL)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_sink_state is damaged: a row lacks its sink");
 }
 
 /* Keeps the array for the next partition. */

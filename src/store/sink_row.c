@@ -62,6 +62,9 @@ bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_
   sink.max_delay_ms = tide_sink_duration(stmt, ntexts + 4, "max_delay", err);
   sink.caught_up = sqlite3_column_int64(stmt, ntexts + 5);
   sink.epoch = sqlite3_column_int64(stmt, ntexts + 6);
+  if (sink.sink == NULL || sink.dataset == NULL || sink.state == NULL || sink.prefix == NULL)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_sink is damaged: sink %s lacks its name, dataset, state or prefix",
+                 sink.sink != NULL ? sink.sink : "NULL");
   if (tide_err_is_set(err)) {
     tide_sink_clear(&sink);
     return false;
