@@ -195,6 +195,15 @@ int tide_glue_insert_error(sqlite3 *db, sqlite3_vtab *vtab, const struct tide_er
   return tide_glue_vtab_error(vtab, &given);
 }
 
+int tide_glue_declare(sqlite3 *db, const char *sql, struct tide_err *err) {
+  int rc = tide_err_is_set(err) ? err->rc : sqlite3_declare_vtab(db, sql);
+  if (rc == SQLITE_ERROR && strcmp(sqlite3_errmsg(db), "interrupted") == 0)
+    rc = SQLITE_INTERRUPT;
+  if (rc != SQLITE_OK)
+    tide_stmt_error(db, rc, err);
+  return rc;
+}
+
 void tide_glue_function_error(sqlite3_context *context, const struct tide_err *err) {
   if (err->rc == SQLITE_NOMEM) {
     sqlite3_result_error_nomem(context);

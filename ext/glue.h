@@ -37,6 +37,9 @@ void tide_glue_result(sqlite3_context *context, const struct tide_val *value);
 /* The same of a text of n bytes with a NUL behind them. */
 void tide_glue_result_text(sqlite3_context *context, const char *text, size_t n);
 
+/* sqlite3_declare_vtab, unless err is set; of an interrupt that gives SQLITE_ERROR, this SQLITE_INTERRUPT. */
+int tide_glue_declare(sqlite3 *db, const char *sql, struct tide_err *err);
+
 /* An error to a virtual-table method (gives the code, sets zErrMsg) or a function. */
 int tide_glue_vtab_error(sqlite3_vtab *vtab, const struct tide_err *err);
 /* The same for an INSERT that was refused. Its conflict clause (OR IGNORE, FAIL, ROLLBACK) is applied where an ordinary

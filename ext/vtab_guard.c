@@ -51,12 +51,11 @@ static int guard_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
   if (vtab == NULL)
     return err.rc;
   vtab->schema = tide_copy_string(argv[1], &err);
-  if (vtab->schema != NULL)
-    err.rc = sqlite3_declare_vtab(
-        db, "CREATE TABLE x(folder TEXT, sink HIDDEN, dataset HIDDEN, target HIDDEN, format HIDDEN,"
-            " columns HIDDEN, filter HIDDEN, options HIDDEN, start HIDDEN, hold_age HIDDEN,"
-            " max_delay HIDDEN)");
-  if (err.rc != SQLITE_OK) {
+  if (tide_glue_declare(db,
+                        "CREATE TABLE x(folder TEXT, sink HIDDEN, dataset HIDDEN, target HIDDEN, format HIDDEN,"
+                        " columns HIDDEN, filter HIDDEN, options HIDDEN, start HIDDEN, hold_age HIDDEN,"
+                        " max_delay HIDDEN)",
+                        &err) != SQLITE_OK) {
     tide_free(vtab->schema);
     tide_free(vtab);
     return err.rc;

@@ -198,8 +198,8 @@ static void declare_alone(struct partition_vtab *vtab, struct tide_err *err) {
                   vtab->words.nvalues > 0 ? " HIDDEN" : "", tide_spec_hidden_name(TIDE_HIDDEN_PARTITION),
                   tide_spec_hidden_name(TIDE_HIDDEN_INGESTED_AT));
   tide_buf_put_u8(&sql, 0, err);
-  if (!tide_err_is_set(err) && sqlite3_declare_vtab(db, (const char *)sql.data) != SQLITE_OK)
-    tide_err_set(err, SQLITE_ERROR, "%s %s: %s", noun, vtab->rows.name, sqlite3_errmsg(db));
+  if (!tide_err_is_set(err) && tide_glue_declare(db, (const char *)sql.data, err) != SQLITE_OK)
+    tide_err_prefix(err, "%s %s", noun, vtab->rows.name);
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
   tide_buf_clear(&sql);
 }

@@ -45,11 +45,8 @@ static char *declaration(const struct tide_spec *spec, struct tide_err *err) {
 void tide_vtab_rows_declare_columns(struct tide_vtab_rows *vtab, sqlite3 *db, const struct tide_spec *spec,
                                     struct tide_err *err) {
   char *sql = tide_err_is_set(err) ? NULL : declaration(spec, err);
-  const int rc = sql != NULL ? sqlite3_declare_vtab(db, sql) : SQLITE_OK;
-  if (rc != SQLITE_OK) {
-    tide_stmt_error(db, rc, err);
+  if (sql != NULL && tide_glue_declare(db, sql, err) != SQLITE_OK)
     tide_err_prefix(err, "%s %s", vtab->noun, vtab->name);
-  }
   tide_free(sql);
   sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);

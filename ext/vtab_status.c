@@ -39,7 +39,7 @@ static int status_connect(sqlite3 *db, void *aux, int argc, const char *const *a
   if (vtab == NULL)
     return err.rc;
   vtab->schema = tide_copy_string(argv[1], &err);
-  if (vtab->schema == NULL || (err.rc = sqlite3_declare_vtab(db, tide_status_tables[kind].declaration)) != SQLITE_OK) {
+  if (tide_glue_declare(db, tide_status_tables[kind].declaration, &err) != SQLITE_OK) {
     tide_free(vtab->schema);
     tide_free(vtab);
     return err.rc;
