@@ -67,12 +67,12 @@ const struct operation operations[] = {
     WHOLE("BEGIN; DROP TABLE jobs; CREATE VIRTUAL TABLE jobs USING tidemark(x); INSERT INTO jobs VALUES(1); COMMIT"),
     WHOLE("CREATE VIRTUAL TABLE jobs USING tidemark(adopt=1)",
           .before = "PRAGMA writable_schema = on; DELETE FROM sqlite_schema WHERE name = 'jobs'"),
-    WHOLE("SELECT tidemark_add_column('logs', 'y TEXT DEFAULT ''then''')"),
+    ONCE("SELECT tidemark_add_column('logs', 'y TEXT DEFAULT ''then''')"),
     WHOLE("BEGIN; INSERT INTO logs VALUES('s0', 1, 'one');"
           " SELECT tidemark_add_column('logs', 'y NOT NULL DEFAULT x''00''');"
           " INSERT INTO logs VALUES('s0', 1, 'one', 2); COMMIT"),
-    WHOLE("SELECT tidemark_set('logs', 'retention_rows', 5)"),
-    WHOLE("SELECT tidemark_set('aux.remote', 'retention_age', '2 days')"),
+    STEPS("SELECT tidemark_set('logs', 'retention_rows', 5)"),
+    STEPS("SELECT tidemark_set('aux.remote', 'retention_age', '2 days')"),
 
     /* a partition as a table */
     WHOLE("BEGIN; CREATE VIRTUAL TABLE part USING tidemark_partition(logs, source='s0');"

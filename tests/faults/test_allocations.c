@@ -38,15 +38,10 @@ static const struct fault faults[] = {
     {"all allocations from", arm_for_ever, disarm, is_no_memory, NULL, assert_nothing_left},
 };
 
-/* All of them with TIDE_TEST_LONG=1; otherwise the further on, the fewer. */
-static long next_allocation(long n) {
-  return effort_is_long() ? n + 1 : n + 1 + n * EFFORT_DIVISOR;
-}
-
 START_TEST(every_allocation) {
   trial_begin(&operations[_i]);
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
-    for (long n = 1; trial_run(&faults[i], n); n = next_allocation(n)) {
+    for (long n = 1; trial_run(&faults[i], n); n = faults_next(n)) {
     }
   }
   ck_assert_msg(trial.told > 3, "%s: %ld of %ld trials ended with an error", trial.sql, trial.told, trial.reached);

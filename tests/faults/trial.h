@@ -114,6 +114,8 @@ static inline bool trial_tells(const char *output) {
 static inline int trial_give_up(sqlite3 *db, int rc) {
   if (sqlite3_get_autocommit(db))
     return rc;
+  trial_assert(strstr(trial.sql, "BEGIN") != NULL || strstr(trial.sql, "SAVEPOINT") != NULL,
+               "a transaction is open that nobody began");
   const bool again = (rc & 0xff) == SQLITE_BUSY && strncmp(trial.failed_at, "COMMIT", 6) == 0 && trial.n % 2 == 1;
   db_exec(db, again ? "COMMIT" : "ROLLBACK");
   return again ? SQLITE_OK : rc;

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef __SANITIZE_ADDRESS__
 enum { EFFORT_DIVISOR = 3 };
@@ -14,6 +15,11 @@ enum { EFFORT_DIVISOR = 1 };
 
 static inline bool effort_is_long(void) {
   return getenv("TIDE_TEST_LONG") != NULL;
+}
+
+/* TIDE_TEST_LONG=all: everything, where that takes days. */
+static inline bool effort_is_all(void) {
+  return effort_is_long() && strcmp(getenv("TIDE_TEST_LONG"), "all") == 0;
 }
 
 /* So many in the short form, or in the long one. */
