@@ -50,9 +50,11 @@ static bool is_there(struct tide_dataset *ds, const struct tide_column *column, 
   return there;
 }
 
-static void add(struct tide_dataset *ds, const struct tide_column *column, struct tide_err *err) {
+static void add(struct tide_dataset *ds, const struct tide_column *column, bool nested, struct tide_err *err) {
   sqlite3 *db = ds->conn->db;
   tide_catalog_column_add(db, tide_dataset_names(ds), ds->spec->ncolumns, column, err);
+  if (nested && !tide_err_is_set(err))
+    tide_catalog_undeclare(db);
   tide_catalog_redeclare(db, ds->schema, err);
   tide_dataset_forget(ds);
   tide_dataset_refresh(ds, err);
@@ -64,14 +66,17 @@ int tide_add_column(struct tide_dataset *ds, const struct tide_column *column, b
   if (is_there(ds, column, err) || tide_err_is_set(err))
     return err->rc;
   check_no_writer(ds, err);
+  const bool nested = !sqlite3_get_autocommit(ds->conn->db);
   tide_work_begin(ds, "tidemark_add_column", &work, err);
   const bool there = has_column(ds, column, err); /* another connection may have been quicker */
   if (!there && !tide_err_is_set(err))
     check_column(ds, column, err);
   if (!there && !tide_err_is_set(err)) {
-    add(ds, column, err);
+    add(ds, column, nested, err);
     *ret_added = !tide_err_is_set(err);
   }
   tide_work_end(&work, err);
+  if (*ret_added && !nested)
+    tide_catalog_undeclare(ds->conn->db);
   return err->rc;
 }

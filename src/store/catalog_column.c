@@ -173,14 +173,17 @@ sqlite3_stmt *tide_catalog_literal(sqlite3 *db, const struct tide_literal *liter
   return NULL;
 }
 
-/* SQLite itself adds no column to a virtual table. A new schema version makes other connections read the schema again;
- * this one does so after writable_schema=RESET, which comes first: it would forget that the schema was changed, which
- * a rollback must know. */
-void tide_catalog_redeclare(sqlite3 *db, const char *schema, struct tide_err *err) {
+/* SQLite itself adds no column to a virtual table, and this connection declares one anew after writable_schema=RESET.
+ * Without a space it obeys an interrupted connection too, though it says that it did not. */
+void tide_catalog_undeclare(sqlite3 *db) {
+  struct tide_err ignored = {0};
   int writable = 0;
   sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, -1, &writable);
-  tide_stmt_exec(db, err, "PRAGMA writable_schema=RESET");
+  tide_stmt_exec(db, &ignored, "PRAGMA\"writable_schema\"=RESET;");
   sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, writable, NULL);
+}
+
+void tide_catalog_redeclare(sqlite3 *db, const char *schema, struct tide_err *err) {
   tide_stmt_exec(db, err, "CREATE VIEW \"%w\".tidemark_redeclared AS SELECT 1", schema);
   tide_stmt_exec(db, err, "DROP VIEW \"%w\".tidemark_redeclared", schema);
 }
