@@ -45,7 +45,6 @@ struct guard_cursor {
 static int guard_connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sqlite3_vtab **ret_vtab,
                          char **ret_message) {
   (void)argc;
-  (void)ret_message;
   struct tide_err err = {0};
   struct guard_vtab *vtab = tide_alloc_zero(1, sizeof *vtab, &err);
   if (vtab == NULL)
@@ -56,6 +55,7 @@ static int guard_connect(sqlite3 *db, void *aux, int argc, const char *const *ar
                         " columns HIDDEN, filter HIDDEN, options HIDDEN, start HIDDEN, hold_age HIDDEN,"
                         " max_delay HIDDEN)",
                         &err) != SQLITE_OK) {
+    *ret_message = sqlite3_mprintf("tidemark_guard: %s", err.msg);
     tide_free(vtab->schema);
     tide_free(vtab);
     return err.rc;

@@ -40,6 +40,7 @@ static int status_connect(sqlite3 *db, void *aux, int argc, const char *const *a
     return err.rc;
   vtab->schema = tide_copy_string(argv[1], &err);
   if (tide_glue_declare(db, tide_status_tables[kind].declaration, &err) != SQLITE_OK) {
+    *ret_message = sqlite3_mprintf("tidemark_%s: %s", tide_status_tables[kind].name, err.msg);
     tide_free(vtab->schema);
     tide_free(vtab);
     return err.rc;
