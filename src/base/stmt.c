@@ -66,6 +66,18 @@ sqlite3_stmt *tide_stmt_prepare(sqlite3 *db, struct tide_err *err, const char *f
   return stmt;
 }
 
+/* A host's authorizer that answers SQLITE_IGNORE makes nothing of a write, and SQLite does not say so. */
+static bool is_ignored_write(sqlite3_stmt *stmt) {
+  static const char *const words[] = {"INSERT ", "UPDATE ", "DELETE ", "CREATE ", "ALTER "};
+  if (!sqlite3_stmt_readonly(stmt))
+    return false;
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (strncmp(sqlite3_sql(stmt), words[i], strlen(words[i])) == 0)
+      return true;
+  }
+  return false;
+}
+
 bool tide_stmt_row(sqlite3_stmt *stmt, struct tide_err *err) {
   if (tide_err_is_set(err) || stmt == NULL)
     return false;
@@ -74,6 +86,8 @@ bool tide_stmt_row(sqlite3_stmt *stmt, struct tide_err *err) {
     return true;
   if (rc != SQLITE_DONE)
     own_error(sqlite3_db_handle(stmt), rc, err);
+  else if (is_ignored_write(stmt))
+    tide_err_set(err, SQLITE_AUTH, "the host's authorizer ignores a change that is needed: %s", sqlite3_sql(stmt));
   sqlite3_reset(stmt);
   return false;
 }

@@ -66,6 +66,8 @@ static bool begin_once(struct tide_durable *durable, struct tide_err *err) {
   sqlite3_stmt *undo = prepare_undo(db, durable->schema, err);
   tide_stmt_run(begin, err); /* it may have begun although it was interrupted */
   durable->began = !sqlite3_get_autocommit(db);
+  if (!durable->began)
+    tide_err_set(err, SQLITE_AUTH, "the host's authorizer lets no transaction begin");
   const int rc = durable->began ? run_as_is(durable->undo) : SQLITE_OK;
   const bool is_late = rc == SQLITE_SCHEMA;
   if (is_late) {
@@ -115,6 +117,8 @@ void tide_durable_begin(sqlite3 *db, const char *schema, struct tide_durable *re
 void tide_durable_end(struct tide_durable *durable, struct tide_err *err) {
   if (durable->began) {
     tide_stmt_exec(durable->db, err, "COMMIT");
+    if (!sqlite3_get_autocommit(durable->db))
+      tide_err_set(err, SQLITE_AUTH, "the host's authorizer lets no transaction end");
     if (tide_err_is_set(err) && !sqlite3_get_autocommit(durable->db))
       roll_back(durable);
     durable->began = false;
