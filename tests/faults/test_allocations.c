@@ -34,8 +34,8 @@ static void assert_nothing_left(void) {
 }
 
 static const struct fault faults[] = {
-    {"allocation", arm_once, disarm, is_no_memory, NULL, assert_nothing_left},
-    {"all allocations from", arm_for_ever, disarm, is_no_memory, NULL, assert_nothing_left},
+    {"allocation", arm_once, disarm, is_no_memory, false, NULL, assert_nothing_left},
+    {"all allocations from", arm_for_ever, disarm, is_no_memory, false, NULL, assert_nothing_left},
 };
 
 START_TEST(every_allocation) {

