@@ -32,8 +32,13 @@ int64_t tide_host_now_ms(sqlite3 *db, const char *schema) {
   return tide_host_vfs_now_ms(tide_host_vfs(db, schema));
 }
 
+static const char digits[] = "0123456789abcdef";
+
+bool tide_host_is_id(const char *text, size_t size) {
+  return size == TIDE_HOST_ID_SIZE - 1 && strspn(text, digits) == TIDE_HOST_ID_SIZE - 1;
+}
+
 void tide_host_random_id(char ret_id[TIDE_HOST_ID_SIZE]) {
-  static const char digits[] = "0123456789abcdef";
   unsigned char bytes[(TIDE_HOST_ID_SIZE - 1) / 2];
   sqlite3_randomness((int)sizeof bytes, bytes);
   for (size_t i = 0; i < sizeof bytes; i++) {

@@ -3,6 +3,7 @@
 #ifndef TIDE_BASE_HOST_H
 #define TIDE_BASE_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,8 @@ int64_t tide_host_vfs_now_ms(sqlite3_vfs *vfs);              /* NULL: 0 */
 /* A random identity: 32 lower-case hexadecimal digits and a NUL. */
 enum { TIDE_HOST_ID_SIZE = 33 };
 void tide_host_random_id(char ret_id[TIDE_HOST_ID_SIZE]);
+/* Whether a text read from a file is one: it becomes part of names outside. */
+bool tide_host_is_id(const char *text, size_t size);
 
 /* Who this process is: boot id, process number and start time, as "boot:pid:start"; cut at size. Two processes of one
  * machine that ever ran since it booted never share one. */

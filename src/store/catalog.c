@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/host.h"
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
@@ -127,7 +128,7 @@ void tide_catalog_config(sqlite3 *db, struct tide_names names, struct tide_confi
       continue;
     size_t size = 0;
     const char *text = tide_stmt_text(stmt, 1, &size, err);
-    if (size == sizeof config.log_id - 1 && strspn(text, "0123456789abcdef") == sizeof config.log_id - 1)
+    if (tide_host_is_id(text, size))
       memcpy(config.log_id, text, sizeof config.log_id);
   }
   tide_stmt_pool_give(names.pool, stmt);

@@ -1,5 +1,8 @@
 #include "store/frozen.h"
 
+#include <string.h>
+
+#include "base/host.h"
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
@@ -54,6 +57,8 @@ int tide_frozen_read(sqlite3 *db, const char *config, struct tide_frozen *ret_fr
     frozen.layout = sqlite3_column_int64(stmt, FROZEN_TEXTS + 1);
   }
   sqlite3_finalize(stmt);
+  if (frozen.log_id != NULL && !tide_host_is_id(frozen.log_id, strlen(frozen.log_id)))
+    tide_err_set(err, SQLITE_CORRUPT, "tidemark_batch is damaged: the config of a batch has no valid log_id");
   if (tide_err_is_set(err))
     tide_frozen_clear(&frozen);
   else

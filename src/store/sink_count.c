@@ -1,5 +1,8 @@
 #include "store/sink_count.h"
 
+#include <string.h>
+
+#include "base/host.h"
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
@@ -65,6 +68,11 @@ char *tide_sink_log_id(sqlite3 *db, struct tide_names names, const char *sink, c
   if (tide_stmt_row(stmt, err))
     log_id = tide_stmt_copy_text(stmt, 0, err);
   tide_stmt_pool_give(names.pool, stmt);
+  if (log_id != NULL && !tide_host_is_id(log_id, strlen(log_id))) {
+    tide_err_set(err, SQLITE_CORRUPT, "tidemark_sink_fork is damaged: sink %s has no valid log_id", sink);
+    tide_free(log_id);
+    return NULL;
+  }
   return log_id != NULL || tide_err_is_set(err) ? log_id : tide_copy_string(of_dataset, err);
 }
 

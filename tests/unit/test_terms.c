@@ -4,7 +4,7 @@
 #include "unit.h"
 
 static const char csv[] =
-    "{\"target\":\"file:///var/a\",\"format\":\"csv\",\"columns\":[\"b\",\"since\"],\"log_id\":\"x\"}";
+    "{\"target\":\"file:///var/a\",\"format\":\"csv\",\"columns\":[\"b\",\"since\"],\"log_id\":\"0123456789abcdef0123456789abcdef\"}";
 static const char ndjson[] = "{\"target\":\"file:///var/b\",\"format\":\"ndjson\",\"columns\":[\"a\"]}";
 static const char unknown[] = "{\"target\":\"file:///var/b\",\"format\":\"ndjson\",\"columns\":[\"c\"]}";
 static struct tide_column columns[] = {{.name = "a", .type = TIDE_TYPE_TEXT, .partition_at = -1},
@@ -39,7 +39,7 @@ static void end(void) {
 
 START_TEST(what_was_frozen_is_parsed) {
   begin();
-  ck_assert_str_eq(terms.frozen.log_id, "x");
+  ck_assert_str_eq(terms.frozen.log_id, "0123456789abcdef0123456789abcdef");
   ck_assert_str_eq(terms.config.place, "/var/a");
   ck_assert_str_eq(terms.config.format->name, "csv");
   ck_assert_uint_eq(terms.config.ncolumns, 2);
