@@ -2,6 +2,7 @@
 # Builds and runs the tests:  sh tests/run.sh [--sanitize | --coverage] [--long] [name...]
 #                             sh tests/run.sh --hosts [version...]
 #                             sh tests/run.sh --readers [name...]
+#                             sh tests/run.sh --valgrind [name...]
 #                             sh tests/run.sh --bench [option...]
 #                             sh tests/run.sh --fuzz [--seconds N] [--keep] [target...]
 #   --sanitize  under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-sanitize
@@ -10,6 +11,7 @@
 #   --hosts     the module in other versions of SQLite, which it fetches and builds (tests/hosts/releases.txt)
 #   --readers   what is exported, read by DuckDB and others, which it fetches (tests/interop; with the name chdb also by
 #               ClickHouse, of half a gigabyte), and an OpenStack Swift to export to
+#   --valgrind  a chosen part of the tests under memcheck (tests/valgrind): half an hour and more
 #   --bench     no test: how fast and how small, beside other ways to keep the same rows, built to be fast in build-bench
 #               (its options: tests/bench/run.py --help)
 #   --fuzz      bytes that a reader does not bear, looked for by clang's libFuzzer in build-fuzz, N seconds (600) a target
@@ -52,7 +54,7 @@ while [ $# -gt 0 ]; do
   --sanitize) sanitize=yes ;;
   --coverage) coverage=yes ;;
   --long) long=yes ;;
-  --hosts | --readers) others=${others:+$others }${1#--} ;;
+  --hosts | --readers | --valgrind) others=${others:+$others }${1#--} ;;
   -h | --help)
     usage
     exit 0
@@ -69,7 +71,7 @@ done
 
 case $others in
 *' '*)
-  echo "--hosts and --readers are two runs" >&2
+  echo "--hosts, --readers and --valgrind are runs of their own" >&2
   exit 2
   ;;
 esac
@@ -84,12 +86,13 @@ fi
 
 case $others in
 hosts) install_missing python3 ca-certificates ;;
+valgrind) install_missing python3 valgrind ;;
 readers) install_missing python3 ca-certificates nodejs swift-proxy swift-account swift-container swift-object ;;
 *) install_missing ;;
 esac
 if [ -n "$others" ]; then
   folder=$others
-  [ "$others" = hosts ] || folder=interop
+  [ "$others" != readers ] || folder=interop
   build_into "$root/build"
   # shellcheck disable=SC2086 # versions and names are words
   exec python3 "$root/tests/$folder/run.py" "$root/build" $words
