@@ -15,7 +15,7 @@
 #include "processes.h"
 #include "sink/target.h"
 
-enum { ROLES_MAX = 16, MOMENTS_OF_A_LIFE = 300, MOMENTS_BETWEEN = 600, INSTRUCTIONS = 300000 };
+enum { ROLES_MAX = 16, MOMENTS_OF_A_LIFE = 150, MOMENTS_BETWEEN = 600, INSTRUCTIONS = 300000 };
 
 static struct {
   const struct role *roles;
@@ -43,6 +43,7 @@ static long moments_left; /* until this process dies; 0: it does not */
 
 static void pass_moment(void) {
   tell_moment();
+  __atomic_add_fetch(&shared->moments, 1, __ATOMIC_RELAXED);
   shim.now_ms = __atomic_add_fetch(&shared->clock_ms, 1, __ATOMIC_RELAXED);
   if (moments_left > 0 && --moments_left == 0)
     kill(getpid(), SIGKILL);
@@ -74,6 +75,25 @@ static sqlite3 *open_database(void) {
   return db;
 }
 
+static bool anybody_writes(void) {
+  return __atomic_load_n(&shared->writing, __ATOMIC_RELAXED) > 0;
+}
+
+/* Or for some turns, when all wait. */
+static void wait_for(long moments) {
+  const long end = __atomic_load_n(&shared->moments, __ATOMIC_RELAXED) + moments;
+  for (int turns = 0; turns < 1000 && anybody_writes(); turns++) {
+    if (__atomic_load_n(&shared->moments, __ATOMIC_RELAXED) >= end)
+      return;
+    sched_yield();
+  }
+}
+
+static bool is_done(int role) {
+  const int steps = lives.roles[role].steps;
+  return steps > 0 ? lives.steps_done[role] >= steps : !anybody_writes();
+}
+
 static void live(int role, int life) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   signal(SIGCHLD, SIG_DFL);
@@ -82,7 +102,8 @@ static void live(int role, int life) {
   tide_target_dir_step = on_target_step;
   moments_left = one_in(4) ? 0 : 1 + (long)pick(MOMENTS_OF_A_LIFE);
   sqlite3 *db = open_database();
-  while (lives.steps_done[role] < lives.roles[role].steps) {
+  while (!is_done(role)) {
+    wait_for(lives.roles[role].pace);
     show_time();
     lives.roles[role].step(db, lives.roles[role].number);
     lives.steps_done[role]++;
@@ -143,8 +164,9 @@ static void reap(void) {
       lives.fates.killed_themselves += !lives.workers[role].doomed;
       start(role);
     } else if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
-      lives.workers[role].process = 0;
       fail_of(role, status);
+    } else {
+      shared->writing -= lives.roles[role].writes;
     }
   }
 }
@@ -252,6 +274,8 @@ struct fates live_all(const struct role *roles, int nroles, unsigned seed) {
   listen_to_moments(ends[1]);
   signal(SIGCHLD, on_death);
   chance_seed(seed);
+  for (int role = 0; role < nroles; role++)
+    shared->writing += roles[role].writes;
   for (int role = 0; role < nroles; role++)
     start(role);
   while (count_alive() > 0) {

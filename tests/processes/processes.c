@@ -11,12 +11,20 @@
 #include "chance.h"
 #include "processes.h"
 
-enum { ROUNDS_LONG = 300 };
+enum { ROUNDS_LONG = 300, MANY_ROUNDS = 30 };
 
-static const struct role roles[] = {{step_write, 0, 24},   {step_write, 1, 24},   {step_write, 2, 24},
-                                    {step_produce, 0, 18}, {step_produce, 1, 18}, {step_read, 0, 8},
-                                    {step_tick, 0, 18},    {step_tick, 1, 18},    {step_tick, 2, 18},
-                                    {step_copy, 0, 18},    {step_upkeep, 0, 25},  {step_meddle, 0, 20}};
+static const struct role roles[] = {{.step = step_write, .number = 0, .steps = 14, .writes = true, .pace = 15},
+                                    {.step = step_write, .number = 1, .steps = 14, .writes = true, .pace = 15},
+                                    {.step = step_write, .number = 2, .steps = 14, .writes = true, .pace = 15},
+                                    {.step = step_produce, .steps = 10, .writes = true, .pace = 15},
+                                    {.step = step_produce, .steps = 10, .writes = true, .pace = 15},
+                                    {.step = step_read, .steps = 5, .pace = 15},
+                                    {.step = step_tick, .pace = 6},
+                                    {.step = step_tick, .pace = 6},
+                                    {.step = step_tick, .pace = 6},
+                                    {.step = step_copy, .pace = 40},
+                                    {.step = step_upkeep, .steps = 15, .pace = 10},
+                                    {.step = step_meddle, .steps = 12, .pace = 15}};
 
 struct shared *shared;
 
@@ -57,6 +65,21 @@ static void tell(const char *journal) {
   fflush(stdout);
 }
 
+/* How much depends on the machine, above all in a short run. */
+static void check_what_befell(void) {
+  const int many = rounds >= MANY_ROUNDS ? rounds : 0;
+  ck_assert_int_gt(sum.fates.killed + sum.fates.killed_themselves, 3);
+  ck_assert_int_gt(sum.met.left_before, 3);
+  ck_assert_int_gt(sum.met.known, 3);
+  ck_assert_int_ge(sum.met.busy, many);
+  ck_assert_int_ge(sum.fates.killed, many);
+  ck_assert_int_ge(sum.fates.killed_themselves, many);
+  ck_assert_int_ge(sum.fates.stopped, many);
+  ck_assert_int_ge(sum.met.rewinds, many);
+  ck_assert_int_ge(sum.met.renames, many);
+  ck_assert_int_ge(sum.met.taken_over, many > 0);
+}
+
 static void run_in(const char *journal) {
   if (only != NULL && strcmp(only, journal) != 0)
     return;
@@ -68,17 +91,13 @@ static void run_in(const char *journal) {
     show_time();
     make_database(journal);
     const struct fates fates = live_all(roles, sizeof roles / sizeof *roles, seed);
-    ck_assert_int_gt(fates.killed, 3);
-    ck_assert_int_gt(fates.killed_themselves, 0);
-    ck_assert_int_gt(fates.stopped, 0);
-    ck_assert_int_gt(shared->busy, 3);
-    ck_assert_int_gt(shared->known, 3);
     show_time();
     chance_seed(seed);
     finish_and_check();
     add_up(&fates);
   }
   tell(journal);
+  check_what_befell();
 }
 
 START_TEST(in_wal_mode) {

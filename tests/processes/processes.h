@@ -24,6 +24,8 @@ struct shared {
   } writers[WRITERS];
   int64_t produced; /* ids up to it are committed: some producer was told so */
   int64_t sent;     /* no producer has sent a higher one */
+  long moments;     /* that passed in all processes */
+  int writing;      /* roles that are not done and append */
   int64_t clock_ms; /* the time for all; goes on by itself, and is set forward and back */
   long busy;        /* calls that another process was in the way of */
   long left_before; /* batches that outside sinks had before the end */
@@ -62,7 +64,9 @@ const char *events_name(sqlite3 *db);
 struct role {
   role_step *step;
   int number;
-  int steps;
+  int steps; /* 0: until none writes any more */
+  bool writes;
+  long pace; /* moments that are to pass before each step, so that there is something to do */
 };
 
 /* What befell the processes. */
