@@ -225,7 +225,7 @@ class Storm(forward.Case):
 
     def test_storm(self):
         long = "TIDE_TEST_LONG" in os.environ
-        seeds, spells = (range(1, 11), 30) if long else ([int(os.environ.get("TIDE_SEED", 3))], 7)
+        seeds, spells = (range(1, 11), 30) if long else ([int(os.environ.get("TIDE_SEED", 3))], 5)
         total = collections.Counter()
         for seed in seeds:
             with self.subTest(seed=seed):
@@ -242,9 +242,9 @@ class Storm(forward.Case):
                 self.met["server deaths"] = sum(server.deaths for server in self.servers)
                 self.met["rows"] = len(self.written)
                 total += self.met
+                print("seed %d: %s" % (seed, dict(self.met)), flush=True)
                 self.doCleanups()
-        print(dict(total))
-        self.assertGreater(sum(total[fate] for fate in weather.FATES), 5)
+        self.assertGreater(sum(total[fate] for fate in weather.FATES), 2)
         for what in (*weather.FATES, "killed", "server deaths") if long else ("ticks", "writer killed"):
             self.assertGreater(total[what], 0, what)
 

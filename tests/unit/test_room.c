@@ -140,7 +140,7 @@ START_TEST(disk_is_full_after_any_number_of_pages) {
   for (size_t i = 0; i < 2; i++) {
     int pages = 0;
     while (!tick_with_room(pages, options[i]))
-      pages += 1 + pages / 8 * !effort_is_long();
+      pages += 1 + pages / 4 * !effort_is_long();
     ck_assert_int_gt(pages, may_mount ? 3 : -1); /* it was too little so often */
   }
 }
@@ -205,7 +205,7 @@ START_TEST(database_s_disk_is_full_after_any_number_of_pages) {
   for (size_t i = 0; i < 2; i++) {
     int pages = 0;
     while (!tick_on_disk(journals[i], pages))
-      pages++;
+      pages += 1 + !effort_is_long();
     ck_assert_int_gt(pages, may_mount ? 3 : -1); /* it was too little so often */
   }
 }
