@@ -29,7 +29,7 @@ bool tide_delta_lines_next(struct tide_delta_lines *lines, struct tide_json_slic
   if (lines->bytes.data == NULL)
     fill(lines, err);
   while (!tide_err_is_set(err)) {
-    const char *line = (const char *)lines->bytes.data + lines->at;
+    const char *line = lines->bytes.len > 0 ? (const char *)lines->bytes.data + lines->at : "";
     const size_t left = lines->bytes.len - lines->at;
     const char *newline = left > looked ? memchr(line + looked, '\n', left - looked) : NULL;
     if (newline == NULL && !lines->ended) {
