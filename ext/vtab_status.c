@@ -6,6 +6,8 @@
 #include "base/stmt.h"
 #include "glue.h"
 #include "status_columns.h"
+#include "store/shadows.h"
+#include "vtab_rows.h"
 
 struct status_vtab {
   sqlite3_vtab base;
@@ -39,11 +41,12 @@ static int status_connect(sqlite3 *db, void *aux, int argc, const char *const *a
   if (vtab == NULL)
     return err.rc;
   vtab->schema = tide_copy_string(argv[1], &err);
+  tide_shadows_check_kinds(db, (struct tide_names){.schema = argv[1]}, &err);
   if (tide_glue_declare(db, tide_status_tables[kind].declaration, &err) != SQLITE_OK) {
-    *ret_message = sqlite3_mprintf("tidemark_%s: %s", tide_status_tables[kind].name, err.msg);
+    tide_err_prefix(&err, "tidemark_%s", tide_status_tables[kind].name);
     tide_free(vtab->schema);
     tide_free(vtab);
-    return err.rc;
+    return tide_vtab_rows_connect_error(ret_message, &err);
   }
   sqlite3_vtab_config(db, SQLITE_VTAB_INNOCUOUS);
   vtab->conn = tide_conn_ref(aux);

@@ -19,13 +19,30 @@ void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
     tide_err_set(err, rc, "%s", sqlite3_errmsg(db));
 }
 
-/* What our statements read is ours: a table that is not there was lost. One that was kept finds that out when it runs.
- * */
-static void own_error(sqlite3 *db, int rc, struct tide_err *err) {
-  static const char missing[] = "no such table: ";
+/* The first table with a schema that a statement names, quotes and all, and its size; "" when there is none. */
+static const char *first_table(const char *sql, int *ret_size) {
+  static const char between[] = "\".\"";
+  const char *at = strstr(sql, between), *begin = at;
+  while (begin != NULL && begin > sql && begin[-1] != '"')
+    begin--;
+  const char *end = at != NULL ? strchr(at + sizeof between - 1, '"') : NULL;
+  *ret_size = end != NULL && begin > sql ? (int)(end - begin) + 2 : 0;
+  return *ret_size > 0 ? begin - 1 : "";
+}
+
+/* What our statements read is ours: a table that is not there was lost, and one without a column was changed. One that
+ * was kept finds that out when it runs. */
+static void own_error(sqlite3 *db, int rc, const char *sql, struct tide_err *err) {
+  static const char missing[] = "no such table: ", lacking[] = "no such column: ";
   const char *message = sqlite3_errmsg(db);
+  const bool unlike = strncmp(message, lacking, sizeof lacking - 1) == 0 || strstr(message, " columns but ") != NULL;
+  int size = 0;
+  const char *table = first_table(sql, &size);
   if (rc == SQLITE_ERROR && strncmp(message, missing, sizeof missing - 1) == 0)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "table %s is missing", message + sizeof missing - 1);
+  else if (rc == SQLITE_ERROR && unlike)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "%s, in a statement on %.*s: a table of Tidemark is not as it was made",
+                 message, size, table);
   else
     tide_stmt_error(db, rc, err);
 }
@@ -40,9 +57,9 @@ static sqlite3_stmt *prepare(sqlite3 *db, bool as_is, struct tide_err *err, cons
     return NULL;
   }
   int rc = as_is ? sqlite3_prepare(db, sql, -1, &stmt, NULL) : sqlite3_prepare_v3(db, sql, -1, 0, &stmt, NULL);
-  sqlite3_free(sql);
   if (rc != SQLITE_OK)
-    own_error(db, rc, err);
+    own_error(db, rc, sql, err);
+  sqlite3_free(sql);
   return stmt;
 }
 
@@ -85,7 +102,7 @@ bool tide_stmt_row(sqlite3_stmt *stmt, struct tide_err *err) {
   if (rc == SQLITE_ROW)
     return true;
   if (rc != SQLITE_DONE)
-    own_error(sqlite3_db_handle(stmt), rc, err);
+    own_error(sqlite3_db_handle(stmt), rc, sqlite3_sql(stmt), err);
   else if (is_ignored_write(stmt))
     tide_err_set(err, SQLITE_AUTH, "the host's authorizer ignores a change that is needed: %s", sqlite3_sql(stmt));
   sqlite3_reset(stmt);

@@ -13,7 +13,7 @@
 #include "base/sqlite.h"
 
 /* Prepares SQL given as an sqlite3_mprintf format; names go through "%w" inside double quotes. NULL when err is set,
- * also by an earlier call: SQLITE_CORRUPT_VTAB for a table that is missing. The caller finalizes. */
+ * also by an earlier call: SQLITE_CORRUPT_VTAB for a table that is missing or lacks a column. The caller finalizes. */
 sqlite3_stmt *tide_stmt_prepare(sqlite3 *db, struct tide_err *err, const char *format, ...);
 sqlite3_stmt *tide_stmt_vprepare(sqlite3 *db, struct tide_err *err, const char *format, va_list args);
 

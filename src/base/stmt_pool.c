@@ -43,7 +43,7 @@ static void take_out(struct tide_stmt_pool *pool, bool all) {
   size_t left = 0;
   for (size_t i = 0; i < pool->count; i++) {
     struct tide_pooled_stmt *item = &pool->items[i];
-    if (!all && item->lasts && !item->taken) {
+    if (!all && item->lasts && !item->taken && !pool->fleeting) {
       item->lasted = true;
       pool->items[left++] = *item;
     } else {
@@ -54,7 +54,7 @@ static void take_out(struct tide_stmt_pool *pool, bool all) {
   if (left > 0)
     return;
   tide_free(pool->items);
-  *pool = (struct tide_stmt_pool){.holds = pool->holds, .lasting = pool->lasting};
+  *pool = (struct tide_stmt_pool){.fleeting = pool->fleeting, .holds = pool->holds, .lasting = pool->lasting};
 }
 
 void tide_stmt_pool_release(struct tide_stmt_pool *pool) {

@@ -30,6 +30,7 @@ struct tide_pooled_stmt {
 };
 
 struct tide_stmt_pool {
+  bool fleeting; /* none lasts: by a trigger one could hold a virtual table, whose xDisconnect would then wait for it */
   int holds;
   int lasting; /* of them, those for what lasts */
   struct tide_pooled_stmt *items;

@@ -166,12 +166,25 @@ static void take_spec(struct tide_dataset *ds, struct tide_spec *spec) {
   ds->spec = spec;
 }
 
+/* Once its config says which it has. */
+static void look_at_tables(struct tide_dataset *ds, const struct tide_config *config, struct tide_err *err) {
+  struct tide_names names = tide_dataset_names(ds);
+  names.unique = config->options.unique != TIDE_OPTIONS_NOT_UNIQUE;
+  if (names.unique)
+    tide_shadows_check_kinds(ds->conn->db, names, err);
+  ds->pool->fleeting = tide_shadows_have_triggers(ds->conn->db, names, err);
+}
+
 /* Reads config and spec; a handle of another log of that name is left to those who hold it, and a new one takes its
  * place. */
 static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) {
   struct tide_config config;
   struct tide_names names = tide_dataset_names(ds);
+  if (!ds->loaded)
+    tide_shadows_check_kinds(ds->conn->db, names, err);
   tide_catalog_config(ds->conn->db, names, &config, err);
+  if (!tide_err_is_set(err) && !ds->loaded)
+    look_at_tables(ds, &config, err);
   if (!tide_err_is_set(err) && ds->loaded && strcmp(config.log_id, ds->config.log_id) != 0) {
     unlist(ds);
     struct tide_dataset *fresh = create_handle(ds->conn, ds->schema, ds->name, err);

@@ -7,6 +7,7 @@
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
 #include "store/catalog_column.h"
+#include "store/shadows.h"
 
 static const char *const create_sql[] = {
     "CREATE TABLE " TIDE_TABLE("config") "(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID",
@@ -66,9 +67,10 @@ void tide_catalog_create(sqlite3 *db, struct tide_names names, const struct tide
 
 void tide_catalog_drop(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   const char *const *suffixes = tide_names_suffixes(names);
-  for (size_t i = 0; suffixes[i] != NULL; i++)
-    tide_stmt_exec(db, err, "DROP TABLE IF EXISTS \"%w\".\"%w_%w\"", names.schema, names.dataset,
-                   suffixes[i]);
+  for (size_t i = 0; suffixes[i] != NULL; i++) {
+    if (tide_shadows_has_table(db, names, suffixes[i], err)) /* a view of that name is not ours */
+      tide_stmt_exec(db, err, "DROP TABLE \"%w\".\"%w_%w\"", names.schema, names.dataset, suffixes[i]);
+  }
 }
 
 void tide_catalog_rename(sqlite3 *db, struct tide_names names, const char *new_name, struct tide_err *err) {

@@ -80,6 +80,46 @@ void tide_shadows_check_whole(sqlite3 *db, struct tide_names names, struct tide_
   tide_buf_clear(&missing);
 }
 
+/* The names of the dataset's tables, each quoted and with a comma behind it, and a NUL. */
+static void put_tables(struct tide_names names, struct tide_buf *list, struct tide_err *err) {
+  const char *const *suffixes = tide_names_suffixes(names);
+  for (size_t i = 0; names.dataset != NULL && suffixes[i] != NULL; i++)
+    tide_buf_printf(list, err, "'%q_%q', ", names.dataset, suffixes[i]);
+  tide_buf_put_u8(list, 0, err);
+}
+
+void tide_shadows_check_kinds(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  struct tide_buf list = {0};
+  put_tables(names, &list, err);
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT name, iif(type = 'view', 'view', 'virtual table') FROM \"%w\".sqlite_schema"
+      " WHERE (type = 'view' OR type = 'table' AND rootpage = 0) AND name COLLATE NOCASE IN (%s'tidemark_registry',"
+      " 'tidemark_sink', 'tidemark_sink_state', 'tidemark_export_log', 'tidemark_export_total', 'tidemark_batch',"
+      " 'tidemark_dead', 'tidemark_sink_count', 'tidemark_sink_fork')",
+      names.schema, (const char *)list.data);
+  if (tide_stmt_row(stmt, err))
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "%s in schema %s is a %s, expected an ordinary table",
+                 sqlite3_column_text(stmt, 0), names.schema, sqlite3_column_text(stmt, 1));
+  sqlite3_finalize(stmt);
+  tide_buf_clear(&list);
+}
+
+bool tide_shadows_have_triggers(sqlite3 *db, struct tide_names names, struct tide_err *err) {
+  struct tide_buf list = {0};
+  put_tables(names, &list, err);
+  const bool have = tide_stmt_int(db, 0, err,
+                                  "SELECT 1 FROM \"%w\".sqlite_schema WHERE type = 'trigger'"
+                                  " AND tbl_name COLLATE NOCASE IN (%sNULL)",
+                                  names.schema, (const char *)list.data) != 0;
+  tide_buf_clear(&list);
+  return have;
+}
+
+bool tide_shadows_has_table(sqlite3 *db, struct tide_names names, const char *suffix, struct tide_err *err) {
+  return is_table(kind_of(db, names, suffix, err));
+}
+
 bool tide_shadows_has_unique(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   return tide_stmt_int(db, 0, err,
                        "SELECT group_concat(name) = 'value,partition,since' FROM pragma_table_info('%q_unique', %Q)",
