@@ -241,11 +241,11 @@ static const struct base_dataset *focus(const struct base *base, const struct da
   return &base->datasets[0];
 }
 
-static void ask_all(struct run *run, const char *const *list, size_t first, const char *dataset) {
+static void ask_all(struct run *run, const char *const *list, size_t first, size_t most, const char *dataset) {
   size_t count = 0;
   while (list[count] != NULL)
     count++;
-  for (size_t i = 0; i < count; i++) {
+  for (size_t i = 0; i < count && i < most; i++) {
     char *sql = sqlite3_mprintf(list[(first + i) % count], dataset, dataset, dataset);
     run_sql(run, sql, NULL);
     sqlite3_free(sql);
@@ -260,13 +260,13 @@ static void run_all(struct run *run, unsigned first) {
     if (&base->datasets[i] != dataset)
       judge_dataset(run, &base->datasets[i]);
   }
-  ask_all(run, questions_read, 0, dataset->name);
+  ask_all(run, questions_read, 0, SIZE_MAX, dataset->name);
   if (first == DAMAGED_ONLY_READ)
     return;
-  ask_all(run, questions_write, first, dataset->name);
+  ask_all(run, questions_write, first, DAMAGED_WRITES, dataset->name);
   if (first % DAMAGED_RENAMES_EACH == 0)
-    ask_all(run, questions_rename, 0, dataset->name);
-  ask_all(run, questions_drop, 0, dataset->name);
+    ask_all(run, questions_rename, 0, SIZE_MAX, dataset->name);
+  ask_all(run, questions_drop, 0, SIZE_MAX, dataset->name);
 }
 
 int damaged_run(const struct base *base, const struct damage *damages, size_t count, unsigned first) {

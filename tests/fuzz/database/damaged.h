@@ -12,9 +12,9 @@
 
 #include "damage.h"
 
-/* Gives how many findings there are, each printed. first: which of the writing questions begins; every so many it also
- * renames, which costs as much as all else. DAMAGED_ONLY_READ: it does neither. */
-enum { DAMAGED_ONLY_READ = 0xffff, DAMAGED_RENAMES_EACH = 8 };
+/* Gives how many findings there are, each printed. first: with which of the writing questions it begins, DAMAGED_WRITES of
+ * them; every so many it also renames, which costs as much as all else. DAMAGED_ONLY_READ: it does neither. */
+enum { DAMAGED_ONLY_READ = 0xffff, DAMAGED_RENAMES_EACH = 8, DAMAGED_WRITES = 10 };
 int damaged_run(const struct base *base, const struct damage *damages, size_t count, unsigned first);
 
 #endif
