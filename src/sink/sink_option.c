@@ -19,6 +19,9 @@ static void add_option(struct tide_sink_options *options, size_t *cap, struct ti
     if (strcmp(options->list[i].name, name) == 0)
       tide_err_set(err, SQLITE_ERROR, "option %s is given twice", name);
   }
+  if (options->count == TIDE_SINK_OPTIONS_MAX)
+    tide_err_set(err, SQLITE_ERROR, "options has more than %d names: expected those that its format and target know",
+                 TIDE_SINK_OPTIONS_MAX);
   void *list = options->list;
   if (tide_err_is_set(err) || tide_grow(&list, cap, options->count + 1, sizeof *options->list, err) != 0)
     return;

@@ -23,6 +23,8 @@ struct tide_sink_option {
   bool taken;
 };
 
+enum { TIDE_SINK_OPTIONS_MAX = 64 }; /* more than anybody knows: each is held against all others */
+
 /* All zero has none. */
 struct tide_sink_options {
   struct tide_sink_option *list;
@@ -30,7 +32,8 @@ struct tide_sink_options {
   struct tide_buf known; /* the names that were asked for, ", " between, for the message */
 };
 
-/* json NULL: none. SQLITE_ERROR when it is not a JSON object, or gives a name twice. */
+/* json NULL: none. SQLITE_ERROR when it is not a JSON object, gives a name twice, or more than
+ * TIDE_SINK_OPTIONS_MAX. */
 int tide_sink_options_parse(const char *json, struct tide_sink_options *ret, struct tide_err *err);
 void tide_sink_options_clear(struct tide_sink_options *options);
 

@@ -48,6 +48,7 @@ def fuzz(build, name, seconds):
     program, corpus, findings = build / f"tests/fuzz/fuzz_{name}", build / "corpus" / name, build / "findings" / name
     corpus.mkdir(parents=True, exist_ok=True)
     findings.mkdir(parents=True, exist_ok=True)
+    before = count_files(findings)
     words = HERE / f"{name}.dict"
     command = [program, f"-max_total_time={seconds}", f"-artifact_prefix={findings}/", f"-max_len={LENGTH_MAX}",
                "-print_final_stats=1", "-reload=0", *LIMITS, *([f"-dict={words}"] if words.exists() else []),
@@ -59,7 +60,7 @@ def fuzz(build, name, seconds):
         print(re.sub(r"(?m)^#\d+\s.*\n", "", output)[-8000:])
     coverage = last_number(r"cov: (\d+)", output)
     print(f"{name}: {seconds} s, {runs} runs, coverage {coverage}, {count_files(corpus)} in the corpus, "
-          f"{count_files(findings)} findings", flush=True)
+          f"{count_files(findings) - before} findings", flush=True)
     return ok
 
 

@@ -1,3 +1,4 @@
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -188,6 +189,16 @@ START_TEST(bad_options_are_refused_by_name) {
 }
 END_TEST
 
+START_TEST(more_options_than_anybody_knows_are_refused) {
+  char json[65 * 10] = "{";
+  for (int i = 0; i < 65; i++)
+    sprintf(json + strlen(json), "%s\"o%d\":1", i > 0 ? "," : "", i);
+  strcat(json, "}");
+  expect_refused("file:///a", "ndjson", NULL, NULL, json,
+                 "options has more than 64 names: expected those that its format and target know");
+}
+END_TEST
+
 START_TEST(bad_filters_are_refused) {
   expect_refused("file:///a", "ndjson", NULL, "random() > 0", NULL,
                  "filter \"random() > 0\" uses function random(), which is not allowed: expected one of SQLite's own "
@@ -207,6 +218,7 @@ int main(void) {
                                 unknown_formats_are_refused,
                                 bad_columns_are_refused_by_name,
                                 bad_options_are_refused_by_name,
+                                more_options_than_anybody_knows_are_refused,
                                 bad_filters_are_refused,
                                 NULL};
   return unit_main("registry", tests);
