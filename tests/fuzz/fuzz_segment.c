@@ -43,7 +43,7 @@ static void read_column(struct tide_segment *segment, size_t frame, size_t colum
   struct tide_zone zone;
   tide_segment_frame_zone(segment, frame, column, &zone, &err);
   tide_segment_read_column(segment, frame, column, NULL, batch, &err);
-  fuzz_check_error(&err, SQLITE_CORRUPT_VTAB, SQLITE_NOMEM); /* the latter: a bomb that is what it says */
+  fuzz_check_error(&err, SQLITE_CORRUPT_VTAB, SQLITE_NOMEM); /* the latter: of a bomb */
   for (size_t row = 0; row < rows && err.rc == 0; row++) {
     const struct tide_val val = tide_vec_get(&batch->columns[column], row);
     sums[row] = fuzz_sum(&val);

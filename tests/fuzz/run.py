@@ -73,7 +73,7 @@ def keep(build, name):
             print(output[-8000:])
             return False
         for file in (SEEDS / name).iterdir():
-            if not file.name.startswith("found-"):  # those were findings, and stay
+            if not file.name.startswith(("found-", "hand-")):  # those stay, whatever others reach
                 file.unlink()
         for file in pathlib.Path(merged).iterdir():
             shutil.copy(file, SEEDS / name / file.name[:12])

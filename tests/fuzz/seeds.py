@@ -269,12 +269,31 @@ SEEDS = {"delta": delta_seeds, "object": object_seeds, "export": export_seeds, "
          "segment": segment_seeds, "frame": frame_seeds, "rows": rows_seeds}
 
 
+# What has to be refused, each for a reason of its own, though other files may reach the same places.
+BY_HAND = {
+    "json": text_seeds(*((ord(text[0]), text[1:]) for text in (
+        "[01]", "-", "[1.]", ".5 ", "1e+", "+1", "[1,]", '{"a":1,}', '"\\x"', "nul", "[1\x0b]", '"a\tb"', "1 2", '{"a"}', "{1:2}",
+        "[1}", '"\\ud800"', '"\\udc00\\ud800"', '"open', "Infinity", "'a'", "[,1]", "-0 ", "0x1F", "1_0", "  "))),
+    "partition": text_seeds(
+        (0, "day=01/source=a/a%20b%2F%3D%25=x"), (0, "day=1/source=%41/a%20b%2F%3D%25=x"), (0, "day=-0/source=a/a%20b%2F%3D%25=x"),
+        (0, "day=1/source=%2f/a%20b%2F%3D%25=x"), (0, "day=1/source=a/b=x"), (0, "day=9223372036854775808/source=/a%20b%2F%3D%25=")),
+    "ddl": text_seeds(
+        (3, "'a' --"), (3, "1;"), (3, "(1)"), (3, "random()"), (3, "x'0'"), (3, "1e"), (3, "CURRENT_TIME"), (3, "0x"), (3, "1.5.2"),
+        (2, "a DEFAULT (SELECT 1)"), (2, "a b c"), (0, "since"), (0, "a\nA"), (0, "a\npartition_by=(a, a)")),
+    "sink": text_seeds(
+        (0, "file://x\ncsv"), (0, "file:///a?b\ncsv"), (0, "file:///a%00b\ncsv"), (0, "file:///a\ncsv\n\n1) OR (1"),
+        (0, "file:///a\ncsv\n\n1 --"), (0, "file:///a\ncsv\n\nEXISTS (SELECT 1)"), (0, "file:///a\ncsv\n\nload_extension('x')"),
+        (0, 'file:///a\ncsv\n["body","BODY"]'), (2, "-1"), (2, "1e400"), (2, "nan"), (2, "9223372036854775807 ms"))}
+
+
 def main():
     folder = pathlib.Path(sys.argv[2])
     for target in sys.argv[3:] or SEEDS:
         (folder / target).mkdir(parents=True, exist_ok=True)
         for number, seed in enumerate(SEEDS[target]()):
             (folder / target / f"seed-{number:02}").write_bytes(seed)
+        for number, seed in enumerate(BY_HAND[target]() if target in BY_HAND else ()):
+            (folder / target / f"hand-{number:02}").write_bytes(seed)
 
 
 if __name__ == "__main__":

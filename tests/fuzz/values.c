@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <zstd.h>
+
 static struct tide_val text_of(struct fuzz_input *input, size_t size) {
   const size_t n = size < input->left ? size : input->left;
   struct tide_val val = tide_val_text((const char *)input->at, n);
@@ -52,6 +54,15 @@ uint64_t fuzz_sum(const struct tide_val *val) {
   for (size_t i = 0; i < val->n; i++)
     sum = sum * 31 + ((const uint8_t *)val->p)[i];
   return sum ^ (uint64_t)tide_bits_of_real(val->r) ^ val->n << 32;
+}
+
+bool fuzz_is_bomb(const uint8_t *bytes, size_t size, uint64_t least) {
+  for (size_t at = 0; at < size; at++) {
+    const unsigned long long stated = ZSTD_getFrameContentSize(bytes + at, size - at);
+    if (stated >= least && stated != ZSTD_CONTENTSIZE_ERROR && stated != ZSTD_CONTENTSIZE_UNKNOWN)
+      return true;
+  }
+  return false;
 }
 
 bool fuzz_same(const struct tide_val *a, const struct tide_val *b) {
