@@ -8,6 +8,7 @@ missing_packages() {
     case $extra in
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates ;;
     nodejs) command -v node >/dev/null || echo nodejs ;;
+    libclang-rt-dev) ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 || echo "$extra" ;;
     swift-*) command -v "$extra-server" >/dev/null || echo "$extra" ;;
     *) command -v "$extra" >/dev/null || echo "$extra" ;;
     esac
