@@ -1,6 +1,7 @@
 /* A partition's text, read and written; and the names that become folders.
  *
- *   u8   0: the text of a partition, to the end; 1: values, u64 and two texts of u8 size, to be one; 2: a name, to the end */
+ *   u8   0: the text of a partition, to the end; 1: values, u64 and two texts of u8 size, to be one; 2: a name, to the end;
+ *        3: the name of an object, to the end */
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,9 +76,24 @@ static void encode_name(const char *name, size_t size) {
   tide_buf_clear(&out);
 }
 
+/* What a target takes for a name leads to nowhere but below its folder. */
+static void check_name(const char *name) {
+  struct tide_err err = {0};
+  const bool good = tide_target_name_check(name, &err);
+  FUZZ_CHECK(good == (err.rc == 0));
+  fuzz_check_error(&err, SQLITE_ERROR, 0);
+  for (const char *part = name; good; part = strchr(part, '/') + 1) {
+    const size_t size = strcspn(part, "/");
+    FUZZ_CHECK(size > 0 && strncmp(part, "./", 2) != 0 && strncmp(part, "../", 3) != 0);
+    FUZZ_CHECK(strcmp(part, ".") != 0 && strcmp(part, "..") != 0);
+    if (part[size] == '\0')
+      return;
+  }
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_input input = {data, size};
-  const uint8_t what = fuzz_u8(&input) % 3;
+  const uint8_t what = fuzz_u8(&input) % 4;
   struct fuzz_input copy = input;
   char *text = fuzz_string(&copy, copy.left, &size);
   fuzz_begin(MEMORY);
@@ -85,8 +101,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     decode(text, size);
   else if (what == 1)
     encode(&input);
-  else
+  else if (what == 2)
     encode_name(text, size);
+  else
+    check_name(text);
   fuzz_end();
   free(text);
   return 0;

@@ -1,11 +1,13 @@
 /* The plan that xBestIndex hands to xFilter as a string, which only the same process writes, and the values beside it.
  *
- *   u8   0: the string is taken as it is; otherwise it is written, of constraints
+ *   u8   0: the string is taken as it is; 1: there is none, and the numbers of the values are a list of since; otherwise it
+ *        is written, of constraints
  *   u8   number of values, and these (values.h)
  *   the string to the end, or constraints: u8 column, u8 operator */
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "engine/plan.h"
 #include "fuzz.h"
 #include "values.h"
@@ -40,6 +42,29 @@ static void ask(const char *idx, const struct tide_val *values, size_t nvalues, 
   tide_buf_clear(&text);
 }
 
+/* A list gives its numbers once, in their order, and no others. */
+static void walk_list(const struct tide_val *values, size_t count) {
+  struct tide_err err = {0};
+  struct tide_scan_request request;
+  if (count == 0)
+    return;
+  int64_t *list = tide_alloc(count * sizeof *list, &err);
+  for (size_t i = 0; i < count; i++)
+    list[i] = values[i].i;
+  tide_scan_request_init(&request);
+  tide_scan_request_list(&request, list, count);
+  for (int64_t above = INT64_MIN, next; above < INT64_MAX; above = next) {
+    next = tide_scan_request_next(&request, above);
+    bool found = next == INT64_MAX; /* also: there is none above */
+    for (size_t i = 0; i < count; i++) {
+      found = found || values[i].i == next;
+      FUZZ_CHECK(values[i].i <= above || values[i].i >= next);
+    }
+    FUZZ_CHECK(found && next > above);
+  }
+  tide_scan_request_clear(&request);
+}
+
 static size_t write_plan(struct fuzz_input *input, size_t nvalues, struct tide_buf *out) {
   struct tide_err err = {0};
   size_t terms = 0;
@@ -61,7 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   struct fuzz_input input = {data, size};
   struct tide_val values[VALUES_MAX];
   char scratch[VALUES_MAX][FUZZ_SCRATCH];
-  const bool ours = fuzz_u8(&input) != 0;
+  const uint8_t what = fuzz_u8(&input);
+  const bool ours = what > 1;
   const size_t count = fuzz_u8(&input) % (VALUES_MAX + 1);
   for (size_t i = 0; i < count; i++)
     values[i] = fuzz_value(&input, scratch[i]);
@@ -69,8 +95,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   char *idx = fuzz_string(&copy, copy.left, &size);
   struct tide_buf plan = {0};
   fuzz_begin(MEMORY);
+  if (what == 1)
+    walk_list(values, count);
   const size_t terms = ours ? write_plan(&input, count, &plan) : count;
-  ask(ours ? (const char *)plan.data : idx, values, terms, ours);
+  if (what != 1)
+    ask(ours ? (const char *)plan.data : idx, values, terms, ours);
   tide_buf_clear(&plan);
   fuzz_end();
   free(idx);

@@ -263,7 +263,14 @@ url_seeds = text_seeds(*((ord(text[0]), text[1:]) for text in (
     "file:///var/archive%2F..", "file://host/x", "http://a.localhost/\n{\"token_env\":\"TOKEN\",\"timeout\":5}",
     'https://h/p\n{"user":"u","password_env":"P","header":"X-Key","header_env":"K"}', "http://0x7f.1/", "http://127.1/")))
 
-SEEDS = {"delta": delta_seeds, "object": object_seeds, "export": export_seeds, "json": json_seeds, "sink": sink_seeds,
+def text_of_numbers_seeds():
+    times = (0, -1, 1, 253402300799, 253402300800, -62167219200, -62167219201, 951782400, 1709164800)
+    yield b"".join(struct.pack("<q", time * unit) for time in times for unit in (1, 1000, 1000000) if abs(time * unit) < 2**62)
+    yield b"".join(struct.pack("<d", real) for real in (0.1, -0.0, 5e-324, 1.7976931348623157e308, 1e23, 123456789012345680.0))
+    yield struct.pack("<qqQ", -2**63, 2**63 - 1, 1)
+
+
+SEEDS = {"text": text_of_numbers_seeds, "delta": delta_seeds, "object": object_seeds, "export": export_seeds, "json": json_seeds, "sink": sink_seeds,
          "answer": lambda: [*answer_seeds(), *listing_seeds()], "url": url_seeds,
          "tail": tail_seeds, "ddl": ddl_seeds, "partition": partition_seeds, "plan": plan_seeds,
          "segment": segment_seeds, "frame": frame_seeds, "rows": rows_seeds}
