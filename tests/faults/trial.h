@@ -36,8 +36,9 @@ static struct {
   char *output;          /* without a fault */
   const struct fault *fault;
   long n;
-  long reached; /* trials in which the fault was */
-  long told;    /* and of those, the ones that ended with an error */
+  void (*look)(sqlite3 *db); /* at what an error left, before it is tried again; NULL: nothing */
+  long reached;              /* trials in which the fault was */
+  long told;                 /* and of those, the ones that ended with an error */
 } trial;
 
 #define trial_assert(condition, ...)                                                                                   \
@@ -254,6 +255,8 @@ static inline bool trial_run(const struct fault *fault, long n) {
   rc = trial_give_up(db, rc);
   const bool told = rc != SQLITE_OK || (strcmp(output, trial.output) != 0 && trial_tells(output));
   trial_assert_nothing_open(db);
+  if (told && trial.look != NULL)
+    trial.look(db);
   if (told)
     trial_recover(db);
   else
