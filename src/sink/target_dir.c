@@ -89,10 +89,11 @@ static int open_object(const struct tide_dir_root *root, int folder, const char 
   struct stat st;
   int file = tide_dir_openat(folder, tide_target_last_part(name), FLAGS_READ);
   int error = errno;
-  bool regular = file >= 0 && fstat(file, &st) == 0 && S_ISREG(st.st_mode);
-  if (regular)
+  if (file >= 0 && fstat(file, &st) != 0)
+    tide_dir_fail(root, "looking at", name, errno, err);
+  else if (file >= 0 && S_ISREG(st.st_mode))
     return file;
-  if (file >= 0 || error == ELOOP || error == ENXIO)
+  else if (file >= 0 || error == ELOOP || error == ENXIO)
     tide_dir_fail_kind(root, folder, name, strlen(name), "file", err);
   else if (error == ENOENT)
     tide_err_set(err, SQLITE_CANTOPEN, "\"%s/%s\" does not exist", root->path, name);

@@ -146,10 +146,28 @@ START_TEST(every_call) {
 }
 END_TEST
 
+/* A file that is there and cannot be looked at is told as that, and not as something that is in its way. */
+START_TEST(what_cannot_be_looked_at_is_no_other_thing) {
+  static const struct way cannot_look = {"no look", {.kinds = 1 << OUTSIDE_STAT, .error = EIO}, 0};
+  static const struct operation again = {.sql = "SELECT tidemark_export('a')",
+                                         .failed = OPERATION_STEPS,
+                                         .before =
+                                             "SELECT tidemark_export('a'); INSERT INTO logs VALUES('s0', 200, NULL)"};
+  const struct fault fault = {cannot_look.name, arm, disarm, is_told, NULL, assert_all_closed};
+  way = &cannot_look;
+  trial_begin(&again);
+  for (long n = 1; trial_run(&fault, n); n++) {
+  }
+  ck_assert_int_gt(trial.n, 2);
+  trial_end();
+}
+END_TEST
+
 static void make(void) {
   database_make("wal");
 }
 
 int main(int argc, char **argv) {
-  return faults_main("outside", make, every_call, NULL, argc, argv);
+  const TTest *const others[] = {what_cannot_be_looked_at_is_no_other_thing, NULL};
+  return faults_main("outside", make, every_call, others, argc, argv);
 }
