@@ -99,7 +99,7 @@ int __real_fsync(int file);
 int __wrap_fsync(int file);
 int __wrap_fsync(int file) {
   const bool due = is_due(OUTSIDE_SYNC);
-  const bool lost = due && file >= 0 && file < DESCRIPTORS && is_dirty[file];
+  const bool lost = due && outside_plan.error != EINTR && file >= 0 && file < DESCRIPTORS && is_dirty[file];
   if (file >= 0 && file < DESCRIPTORS)
     is_dirty[file] = false;
   if (lost && ftruncate(file, 0) != 0)

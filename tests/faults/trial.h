@@ -161,8 +161,10 @@ static inline void trial_end(void) {
   sight_clear(&trial.before);
   sight_clear(&trial.after);
   free(trial.tables);
-  for (int i = 0; i < 2; i++)
+  for (int i = 0; i < 2; i++) {
     free(trial.ended[i].bytes);
+    trial.ended[i] = (struct image){0};
+  }
   free(trial.output);
   free(trial.sql);
 }
