@@ -83,6 +83,8 @@ ssize_t __real_write(int file, const void *bytes, size_t size);
 ssize_t __wrap_write(int file, const void *bytes, size_t size);
 ssize_t __wrap_write(int file, const void *bytes, size_t size) {
   const bool due = is_due(OUTSIDE_WRITE);
+  if (due && outside_plan.error == EINTR)
+    return fail(); /* before the first byte: after it, so many were written */
   const ssize_t done = __real_write(file, bytes, due ? (size + 1) / 2 : size);
   if (file >= 0 && file < DESCRIPTORS)
     is_dirty[file] = true;
