@@ -43,11 +43,20 @@ static bool is_chosen(int what, int seed, int one_of) {
   return XXH3_64bits(choice, sizeof choice) % (uint64_t)one_of == 0;
 }
 
+static void say(const char *what, int count) {
+  printf("%s %d; images so far:", what, count);
+  for (int how = 0; how < DISK_HOWS; how++)
+    printf(" %ld %s (of %ld),", images[how], disk_how_names[how], tried[how]);
+  printf(" %ld of them after a second process\n", images_second);
+  fflush(stdout);
+}
+
 static void look(enum disk_how how, int seed, bool second) {
   const int is_new = power_check(how, (uint64_t)seed);
   images[how] += is_new;
   images_second += second ? is_new : 0;
-  tried[how]++;
+  if (++tried[how] % 2000 == 0)
+    say("call", disk_at());
 }
 
 /* The ways to lose what is under way now: one of so many by chance just before a sync, when most is at stake, and an
@@ -62,11 +71,13 @@ static void lose_here(int one_of, bool second) {
         look(how, seed, second);
 }
 
-/* Where another process may find what was never on the disk: between a write and its sync. A claim by hand is where it
- * matters most, and all of those are looked at. */
+/* Where another process may find what was never on the disk: between a write or the end of a journal and its sync. A
+ * claim by hand is where it matters most, and all of those are looked at. */
 static bool is_second_due(const struct script_mode *mode) {
-  const bool claims = strcmp(mode->journal, "wal") == 0 && strcmp(power_step(), "@hand") == 0;
-  return is_at_sync() && disk_last()->call == DISK_WRITE && is_chosen(-1, 0, claims ? 1 : share_of().seconds);
+  const enum disk_call commits = strcmp(mode->journal, "delete") == 0 ? DISK_UNLINK : DISK_WRITE;
+  const bool claims = disk_last()->call == commits && strcmp(power_step(), "@hand") == 0;
+  return is_at_sync() && (disk_last()->call == DISK_WRITE || disk_last()->call == DISK_UNLINK) &&
+         is_chosen(-1, 0, claims ? 1 : share_of().seconds);
 }
 
 /* In any case when the first file has its name outside, and nothing that was not synced is in the database. */
@@ -90,14 +101,6 @@ static struct disk_log *copy_of(const struct disk_log *log) {
   return memcpy(copy, log, sizeof *log);
 }
 
-static void say(const struct script_mode *mode, const struct disk_log *log, int seconds_here) {
-  printf("%s, %d calls, %d second processes; images so far:", mode->name, log->count - log->first, seconds_here);
-  for (int how = 0; how < DISK_HOWS; how++)
-    printf(" %ld %s (of %ld),", images[how], disk_how_names[how], tried[how]);
-  printf(" %ld of them after a second process\n", images_second);
-  fflush(stdout);
-}
-
 static void lose(const struct script_mode *mode) {
   static int chosen[DISK_RECORDS_MAX];
   int count = 0;
@@ -109,10 +112,10 @@ static void lose(const struct script_mode *mode) {
       chosen[count++] = disk_at();
   } while (power_next());
   disk_close();
-  say(mode, log, 0);
+  say(mode->name, log->count - log->first);
   for (int i = 0; i < count; i++)
     lose_twice(log, chosen[i]);
-  say(mode, log, count);
+  say("second processes", count);
   free(log);
 }
 
