@@ -44,9 +44,23 @@ static int run_as_is(sqlite3_stmt *stmt) {
   return sqlite3_reset(stmt);
 }
 
+/* What ends the transaction when things went wrong: without memory nothing can be compiled either. */
+static void prepare_ends(struct tide_durable *durable, struct tide_err *err) {
+  durable->undo = prepare_undo(durable->db, durable->schema, err);
+  durable->rollback = tide_stmt_prepare_as_is(durable->db, err, "ROLLBACK");
+}
+
+static void finalize_ends(struct tide_durable *durable) {
+  sqlite3_finalize(durable->undo);
+  sqlite3_finalize(durable->rollback);
+  durable->undo = durable->rollback = NULL;
+}
+
 static void roll_back(struct tide_durable *durable) {
   struct tide_err ignored = {0}; /* the error that led here is the one to tell */
-  tide_stmt_exec(durable->db, &ignored, "ROLLBACK");
+  run_as_is(durable->rollback);
+  if (!sqlite3_get_autocommit(durable->db))
+    tide_stmt_exec(durable->db, &ignored, "ROLLBACK"); /* another schema puts an end to what was compiled */
   if (!sqlite3_get_autocommit(durable->db))
     run_as_is(durable->undo);
 }
@@ -60,9 +74,8 @@ static struct tide_durable idle(sqlite3 *db, const char *schema) {
  * when it comes to find the first one out of date. */
 static bool begin_once(struct tide_durable *durable, struct tide_err *err) {
   sqlite3 *db = durable->db;
-  durable->undo = prepare_undo(db, durable->schema, err);
+  prepare_ends(durable, err);
   sqlite3_stmt *begin = tide_stmt_prepare(db, err, "BEGIN IMMEDIATE");
-  sqlite3_stmt *rollback = tide_stmt_prepare(db, err, "ROLLBACK");
   sqlite3_stmt *undo = prepare_undo(db, durable->schema, err);
   tide_stmt_run(begin, err); /* it may have begun although it was interrupted */
   durable->began = !sqlite3_get_autocommit(db);
@@ -71,17 +84,15 @@ static bool begin_once(struct tide_durable *durable, struct tide_err *err) {
   const int rc = durable->began ? run_as_is(durable->undo) : SQLITE_OK;
   const bool is_late = rc == SQLITE_SCHEMA;
   if (is_late) {
-    tide_stmt_run(rollback, err);
+    run_as_is(durable->rollback);
     if (!sqlite3_get_autocommit(db))
       run_as_is(undo);
-    sqlite3_finalize(durable->undo);
-    durable->undo = NULL;
+    finalize_ends(durable);
     durable->began = false;
   } else if (rc != SQLITE_OK) {
     tide_stmt_error(db, rc, err);
   }
   sqlite3_finalize(begin);
-  sqlite3_finalize(rollback);
   sqlite3_finalize(undo);
   return !is_late;
 }
@@ -123,8 +134,7 @@ void tide_durable_end(struct tide_durable *durable, struct tide_err *err) {
       roll_back(durable);
     durable->began = false;
   }
-  sqlite3_finalize(durable->undo);
-  durable->undo = NULL;
+  finalize_ends(durable);
   if (durable->synchronous >= 0) {
     struct tide_err restore = {0};
     set_synchronous(durable, durable->synchronous, &restore);
@@ -144,7 +154,7 @@ void tide_unit_begin(sqlite3 *db, const char *schema, const char *what, struct t
     return;
   }
   if (ret_unit->nested) {
-    ret_unit->txn.undo = prepare_undo(db, schema, err);
+    prepare_ends(&ret_unit->txn, err);
     tide_stmt_exec(db, err, "SAVEPOINT tidemark");
     ret_unit->txn.began = !tide_err_is_set(err);
   } else {
@@ -173,8 +183,7 @@ void tide_unit_end(struct tide_unit *unit, struct tide_err *err) {
   if (unit->nested) {
     end_nested(unit, err);
     unit->txn.began = false;
-    sqlite3_finalize(unit->txn.undo);
-    unit->txn.undo = NULL;
+    finalize_ends(&unit->txn);
     sqlite3_set_last_insert_rowid(unit->txn.db, unit->txn.rowid);
   } else {
     tide_durable_end(&unit->txn, err);

@@ -29,7 +29,8 @@ struct tide_durable {
   int synchronous; /* as it was; -1: unchanged */
   int64_t rowid;   /* last_insert_rowid() as it was: its end puts it back */
   bool began;
-  sqlite3_stmt *undo; /* rolls back when ROLLBACK cannot */
+  sqlite3_stmt *rollback; /* compiled while that was possible */
+  sqlite3_stmt *undo;     /* rolls back when ROLLBACK cannot */
 };
 void tide_durable_begin(sqlite3 *db, const char *schema, struct tide_durable *ret_durable, struct tide_err *err);
 /* Commits, or rolls back when err is set (also by the commit), and puts synchronous back either way. */
