@@ -183,7 +183,14 @@ void tide_catalog_undeclare(sqlite3 *db) {
   sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, writable, NULL);
 }
 
+/* When memory fails while SQLite reads the changed schema, it forgets all of it, and no statement that is not at work can
+ * be run any more: one that counts as a write, and is on its row, has the transaction rolled back. */
 void tide_catalog_redeclare(sqlite3 *db, const char *schema, struct tide_err *err) {
+  sqlite3_stmt *guard = tide_stmt_prepare(db, err, "PRAGMA \"%w\".journal_mode", schema);
+  tide_stmt_row(guard, err);
   tide_stmt_exec(db, err, "CREATE VIEW \"%w\".tidemark_redeclared AS SELECT 1", schema);
   tide_stmt_exec(db, err, "DROP VIEW \"%w\".tidemark_redeclared", schema);
+  if (tide_err_is_set(err))
+    sqlite3_step(guard);
+  sqlite3_finalize(guard);
 }
