@@ -106,9 +106,9 @@ static bool is_own_insert(long n) {
          strcmp(trigger, "-") == 0 && strstr(trial.sql, table) == NULL;
 }
 
-/* SQLite itself does not survive when its schema, or the ATTACH of a VACUUM, is ignored. */
+/* SQLite itself does not survive when its schema is ignored. */
 static bool is_survived(long n) {
-  return atoi(authorizer.asked[n - 1]) != SQLITE_ATTACH && strstr(authorizer.asked[n - 1], " sqlite_") == NULL;
+  return strstr(authorizer.asked[n - 1], " sqlite_") == NULL;
 }
 
 static void ignore_one(long n) {
@@ -130,6 +130,8 @@ static void ignore_one(long n) {
 /* ---- the tests ---- */
 
 START_TEST(every_question) {
+  if (strcmp(operations[_i].sql, "VACUUM") == 0)
+    return; /* SQLite's own statements alone, and its own words */
   trial_begin(&operations[_i]);
   learn_operation();
   for (long n = 1; n <= authorizer.count; n = next_question(n)) {
