@@ -156,7 +156,8 @@ static void fail_each(long times) {
   static const char *const words[] = {"nothing", "all", "what was"};
   snprintf(name, sizeof name, "%s, journal %s, cache %s, knowing %s, at call", way->name, setting->journal,
            setting->is_small ? "small" : "as usual", words[knowledge]);
-  const struct fault fault = {name, arm, disarm, is_told, go_on, assert_all_given_back};
+  const struct fault fault = {
+      .name = name, .arm = arm, .disarm = disarm, .is_told = is_told, .go_on = go_on, .closed = assert_all_given_back};
   memory = 0;
   trial.look = look_after_error;
   for (long n = 1; trial_run(&fault, n); n = times == 1 ? n + 1 : n * times + 1) {

@@ -137,7 +137,8 @@ START_TEST(every_call) {
     if (!is_in_sample(_i, i))
       continue;
     way = &ways[i];
-    const struct fault fault = {way->name, arm, disarm, is_told, NULL, assert_all_closed};
+    const struct fault fault = {
+        .name = way->name, .arm = arm, .disarm = disarm, .is_told = is_told, .closed = assert_all_closed};
     for (long n = 1; trial_run(&fault, n); n = next_call(n)) {
     }
   }
@@ -153,7 +154,8 @@ START_TEST(what_cannot_be_looked_at_is_no_other_thing) {
                                          .failed = OPERATION_STEPS,
                                          .before =
                                              "SELECT tidemark_export('a'); INSERT INTO logs VALUES('s0', 200, NULL)"};
-  const struct fault fault = {cannot_look.name, arm, disarm, is_told, NULL, assert_all_closed};
+  const struct fault fault = {
+      .name = cannot_look.name, .arm = arm, .disarm = disarm, .is_told = is_told, .closed = assert_all_closed};
   way = &cannot_look;
   trial_begin(&again);
   for (long n = 1; trial_run(&fault, n); n++) {
