@@ -19,8 +19,9 @@ static bool interrupt_at(const struct call *call, int step) {
   char *message = strdup(sqlite3_errmsg(db));
   sqlite3_progress_handler(db, 0, NULL, NULL);
   const bool interrupted = steps_left < 0;
-  ck_assert_msg(rc == SQLITE_OK || (interrupted && rc == SQLITE_INTERRUPT), "%s at step %d: %d, %s", call->sql, step,
-                rc, message);
+  const bool is_wrapped = strncmp(call->sql, "ALTER", 5) == 0 && strstr(message, "interrupted") != NULL; /* by SQLite */
+  ck_assert_msg(rc == SQLITE_OK || (interrupted && (rc == SQLITE_INTERRUPT || is_wrapped)), "%s at step %d: %d, %s",
+                call->sql, step, rc, message);
   free(message);
   ck_assert_int_eq(sqlite3_get_autocommit(db), 1);
   if (rc != SQLITE_OK && strcmp(db_text(other, "%s", call->effect), call->after) != 0) /* some work in pieces */
