@@ -30,6 +30,7 @@ enum shim_call {
 
 enum {
   SHIM_ALL = (1 << SHIM_CALLS) - 1,
+  SHIM_UNLOCKS = 1 << SHIM_UNLOCK, /* SQLite tells of one that failed when a commit is made already */
   SHIM_WRITES = 1 << SHIM_WRITE | 1 << SHIM_TRUNCATE,
   SHIM_LOCKS = 1 << SHIM_LOCK | 1 << SHIM_SHM_LOCK
 };
