@@ -44,7 +44,7 @@ static void check_time(sqlite3_stmt *stmt, int64_t value, enum tide_type type) {
   sqlite3_bind_text(stmt, 1, text, 19, SQLITE_STATIC); /* to the seconds */
   FUZZ_CHECK(sqlite3_step(stmt) == SQLITE_ROW && sqlite3_column_int64(stmt, 0) == seconds);
   sqlite3_reset(stmt);
-  const int64_t fraction = value - seconds * unit;
+  const int64_t fraction = value % unit + (value % unit < 0 ? unit : 0);
   FUZZ_CHECK(unit == 1 || strtoll(text + 20, NULL, 10) == fraction);
 }
 
