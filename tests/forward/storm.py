@@ -25,6 +25,7 @@ import forward
 import weather
 
 HERE = pathlib.Path(__file__).resolve().parent
+forward.LONG_S = 900  # many processes at once, on a machine that does much else
 SINKS = ("hook", "objects", "lake")
 BIG = 6 << 20  # more than a part of an upload
 
