@@ -240,6 +240,7 @@ static void change_schema(struct place *place) {
     bind_changed(place, stmt, value, value);
     sqlite3_value_free(value);
     place->damage = damage;
+    place->table = NULL;
   }
   try(place, stmt);
 }
