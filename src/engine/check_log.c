@@ -27,6 +27,14 @@ static void bind_place(sqlite3_stmt *stmt, const struct sink *sink, const char *
   sqlite3_bind_text64(stmt, 2, partition, size, SQLITE_STATIC, SQLITE_UTF8);
 }
 
+/* A text that no row lacks; in a file from elsewhere one may, which ends what is read of the table. */
+static const char *need_text(sqlite3_stmt *stmt, int column, const char *what, size_t *ret_size, struct tide_err *err) {
+  const char *text = tide_stmt_text(stmt, column, ret_size, err);
+  if (text == NULL)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "%s has a row without a name", what);
+  return text;
+}
+
 /* ---- the log by itself ---- */
 
 /* What the next row of a sink and partition must fit. */
@@ -40,10 +48,8 @@ struct log_end {
 /* From the trimmed rows, when there were any. A partition's first row begins at the start that its sink had then. */
 static void begin_partition(struct checking *at, const struct sink *sink, sqlite3_stmt *log, struct log_end *end,
                             struct tide_err *err) {
-  const char *text = (const char *)sqlite3_column_text(log, 0);
-  const size_t size = text != NULL ? (size_t)sqlite3_column_bytes(log, 0) : 0;
-  if (text == NULL)
-    tide_err_nomem(err);
+  size_t size = 0;
+  const char *text = need_text(log, 0, "tidemark_export_log", &size, err);
   tide_buf_reset(&end->partition);
   tide_buf_put(&end->partition, text, size, err);
   tide_buf_put_u8(&end->partition, 0, err);
@@ -181,10 +187,8 @@ static bool next_sink(sqlite3_stmt *stmt, struct sink *sink, bool *ret_has_state
   *sink = (struct sink){0};
   if (!tide_stmt_row(stmt, err))
     return false;
-  const char *name = (const char *)sqlite3_column_text(stmt, 0);
-  if (name == NULL)
-    tide_err_nomem(err);
-  else
+  const char *name = need_text(stmt, 0, "one of tidemark_sink, tidemark_sink_state and tidemark_export_log", NULL, err);
+  if (name != NULL)
     sink->name = tide_copy_string(name, err);
   sink->registered = sqlite3_column_int(stmt, 1);
   sink->start = sqlite3_column_int64(stmt, 2);
@@ -222,13 +226,11 @@ static int64_t newest_since(struct tide_check *check, const char *partition, siz
 }
 
 static void check_batch(struct tide_check *check, sqlite3_stmt *stmt, struct tide_err *err) {
-  const char *partition = (const char *)sqlite3_column_text(stmt, 2);
-  const size_t size = (size_t)sqlite3_column_bytes(stmt, 2);
-  const char *sink = (const char *)sqlite3_column_text(stmt, 1);
-  if (partition == NULL || sink == NULL) {
-    tide_err_nomem(err);
+  size_t size = 0;
+  const char *partition = need_text(stmt, 2, "tidemark_batch", &size, err);
+  const char *sink = need_text(stmt, 1, "tidemark_batch", NULL, err);
+  if (tide_err_is_set(err))
     return;
-  }
   const long long batch = sqlite3_column_int64(stmt, 0);
   const int64_t since = sqlite3_column_int64(stmt, 4);
   const int64_t until = sqlite3_column_int64(stmt, 5);

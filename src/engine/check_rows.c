@@ -45,11 +45,9 @@ static bool next_partition(struct walk *walk, struct tide_err *err) {
   if (!known && !take_and_go_on(walk, err))
     return false;
   tide_buf_reset(&walk->text);
-  const char *text = (const char *)sqlite3_column_text(walk->partitions, 1);
-  if (text == NULL)
-    tide_err_nomem(err);
-  else
-    tide_buf_put(&walk->text, text, (size_t)sqlite3_column_bytes(walk->partitions, 1), err);
+  size_t size = 0;
+  const char *text = tide_stmt_text(walk->partitions, 1, &size, err);
+  tide_buf_put(&walk->text, text, size, err);
   tide_buf_put_u8(&walk->text, 0, err);
   walk->row = row;
   walk->tail_rows = 0;

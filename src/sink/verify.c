@@ -244,12 +244,13 @@ static bool see_object(void *context, const char *name, int64_t size, struct tid
   return !tide_err_is_set(err);
 }
 
-/* Each generation has a folder of its own. */
+/* Each generation has a folder of its own. The next one is asked for: a number of the log is not counted up to. */
 static void look_for_others(struct verifying *at, struct tide_err *err) {
   struct tide_buf folder = {0};
   tide_partition_encode_name(at->sink->prefix, strlen(at->sink->prefix), &folder, err);
   const size_t prefix_size = folder.len;
-  for (at->generation = 0; at->generation <= at->extent.generation && !tide_err_is_set(err); at->generation++) {
+  for (at->generation = 0; at->generation >= 0 && at->generation <= at->extent.generation;
+       at->generation = tide_log_next_generation(&at->log, at->generation, err)) {
     folder.len = prefix_size;
     if (at->generation > 0)
       tide_buf_printf(&folder, err, ".g%lld", (long long)at->generation);

@@ -27,6 +27,13 @@ void tide_log_extent_read(const struct tide_log_of *of, struct tide_log_extent *
   *ret_extent = extent;
 }
 
+int64_t tide_log_next_generation(const struct tide_log_of *of, int64_t above, struct tide_err *err) {
+  return tide_stmt_int(of->db, -1, err,
+                       "SELECT min(generation) FROM \"%w\".tidemark_export_log"
+                       " WHERE generation > %lld AND sink = %Q AND dataset = %Q",
+                       of->schema, (long long)above, of->sink, of->dataset);
+}
+
 /* ---- pages ---- */
 
 void tide_log_page_clear(struct tide_log_page *page) {

@@ -27,6 +27,8 @@ struct tide_log_extent {
   int64_t trimmed_bytes;
 };
 void tide_log_extent_read(const struct tide_log_of *of, struct tide_log_extent *ret_extent, struct tide_err *err);
+/* The lowest generation above one; -1: there is none. */
+int64_t tide_log_next_generation(const struct tide_log_of *of, int64_t above, struct tide_err *err);
 
 struct tide_log_object {
   int64_t id;

@@ -107,6 +107,40 @@ START_TEST(values_of_other_types) {
 }
 END_TEST
 
+/* A number of the log is not counted up to. */
+START_TEST(a_generation_beyond_all) {
+  begin_sink();
+  assert_int(db, 0, "SELECT json_extract(tidemark_export('out', 'now'), '$.failed')");
+  damage(
+      "UPDATE tidemark_export_log SET generation = 9223372036854775807 WHERE sink = 'out' AND partition = 'source=a'");
+  assert_int(db, 1, "SELECT json_extract(tidemark_verify('out'), '$.objects') > 0");
+  ck_assert_int_lt(hostile_steps, HOSTILE_STEPS_MAX);
+  end();
+}
+END_TEST
+
+START_TEST(rows_without_a_name) {
+  static const char *const tables[][2] = {
+      {"tidemark_sink", "sink"},       {"tidemark_sink_state", "sink"}, {"tidemark_export_log", "partition"},
+      {"tidemark_export_log", "sink"}, {"tidemark_batch", "partition"}, {"tidemark_batch", "sink"},
+      {"logs_partition", "name"}};
+  for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+    begin_sink();
+    damage("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(replace(replace(sql, ' NOT NULL', ''),"
+           " 'PRIMARY KEY(sink, dataset)', 'UNIQUE(sink, dataset)'), ' WITHOUT ROWID', '') WHERE name = '%s'"
+           " AND sql NOT LIKE '%%WITHOUT ROWID%%'",
+           tables[i][0]);
+    char *sql = sqlite3_mprintf("UPDATE %s SET %s = NULL", tables[i][0], tables[i][1]);
+    char *refused = try_damage(sql); /* a key of a table without rowid */
+    sqlite3_free(sql);
+    const char *said = db_text(db, "SELECT tidemark_check('logs')");
+    ck_assert_msg(refused != NULL || strcmp(said, "ok") != 0, "%s.%s: %s", tables[i][0], tables[i][1], said);
+    sqlite3_free(refused);
+    end();
+  }
+}
+END_TEST
+
 /* ---- bombs ---- */
 
 enum { DEEP = 300000, MEMORY = 32 << 20 };
@@ -178,6 +212,8 @@ int main(void) {
                                 batches_that_cannot_be,
                                 a_prefix_and_a_fork_that_lead_out,
                                 values_of_other_types,
+                                a_generation_beyond_all,
+                                rows_without_a_name,
                                 texts_that_nest_without_end,
                                 a_json_value_that_nests_without_end,
                                 sinks_by_the_thousand,
