@@ -64,7 +64,7 @@ static void judge_answer(struct run *run, const char *sql, int rc) {
   known |= !run->reach.rows && ((rc & 0xff) == SQLITE_NOTADB || (rc & 0xff) == SQLITE_SCHEMA);
   if (!known)
     find(run, "code %d: %s\n  by %s", rc, message, sql);
-  else if (rc == SQLITE_CORRUPT_VTAB && !names_something(run, message))
+  else if (rc == SQLITE_CORRUPT_VTAB && run->reach.rows && !names_something(run, message))
     find(run, "damage without a name: %s\n  by %s", message, sql);
   else if (rc == SQLITE_CORRUPT && run->reach.rows)
     find(run, "damage that SQLite tells of: %s\n  by %s", message, sql);
