@@ -444,10 +444,12 @@ struct base_image damage_do(const struct base *base, const struct damage *damage
   return image;
 }
 
-/* The name and default of a column, and the text of a partition, are nowhere else. Which rows the tail has is not either,
- * for a commit writes nothing but them. */
+/* The name and default of a column, and the text of a partition, are nowhere else; nor is of which partition a batch of
+ * the tail or a segment is, nor which of a partition's rows are deleted, for both as far as the counts fit. Which rows
+ * the tail has is not either, for a commit writes nothing but them. */
 static bool is_said_once(const struct base_table *table, const char *column, enum damage_kind kind) {
-  static const char *const once[][2] = {{"column", "name"}, {"column", "dflt_value"}, {"partition", "name"}};
+  static const char *const once[][2] = {{"column", "name"},    {"column", "dflt_value"}, {"partition", "name"},
+                                        {"tail", "partition"}, {"segment", "partition"}, {"deleted", "since"}};
   if (strcmp(table->suffix, "tail") == 0 && (kind == DAMAGE_DELETE || kind == DAMAGE_ROWS))
     return true;
   for (size_t i = 0; i < sizeof once / sizeof *once; i++) {
