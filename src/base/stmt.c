@@ -15,6 +15,8 @@ void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err) {
                  "a value, or rows that are stored as one, are too big for the host's limit of %d bytes: raise"
                  " SQLITE_LIMIT_LENGTH, or write fewer rows at a time",
                  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1));
+  else if (rc == SQLITE_ERROR && strncmp(sqlite3_errmsg(db), "not authorized", strlen("not authorized")) == 0)
+    tide_err_set(err, SQLITE_AUTH, "%s", sqlite3_errmsg(db)); /* of a function; of all else SQLite gives the code */
   else
     tide_err_set(err, rc, "%s", sqlite3_errmsg(db));
 }

@@ -173,7 +173,7 @@ sqlite3_stmt *tide_catalog_literal(sqlite3 *db, const struct tide_literal *liter
   return NULL;
 }
 
-/* SQLite itself adds no column to a virtual table, and this connection declares one anew after writable_schema=RESET.
+/* SQLite itself adds no column to a virtual table; this connection declares one anew after writable_schema=RESET.
  * Without a space it obeys an interrupted connection too, though it says that it did not. */
 void tide_catalog_undeclare(sqlite3 *db) {
   struct tide_err ignored = {0};
@@ -183,8 +183,8 @@ void tide_catalog_undeclare(sqlite3 *db) {
   sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, writable, NULL);
 }
 
-/* When memory fails while SQLite reads the changed schema, it forgets all of it, and no statement that is not at work can
- * be run any more: one that counts as a write, and is on its row, has the transaction rolled back. */
+/* When memory fails while SQLite reads the changed schema, it forgets all of it, and no statement that is not at work
+ * can be run any more: one that counts as a write, and is on its row, has the transaction rolled back. */
 void tide_catalog_redeclare(sqlite3 *db, const char *schema, struct tide_err *err) {
   sqlite3_stmt *guard = tide_stmt_prepare(db, err, "PRAGMA \"%w\".journal_mode", schema);
   tide_stmt_row(guard, err);
