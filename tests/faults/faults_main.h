@@ -7,8 +7,8 @@
 #include "../unit/unit.h"
 #include "trial.h"
 
-/* The next chance to fail that is tried: the further on, the fewer; with TIDE_TEST_LONG=1 one in fifty of those that come
- * next, with TIDE_TEST_LONG=all each. */
+/* The next chance to fail that is tried: the further on, the fewer; with TIDE_TEST_LONG=1 one in fifty of those that
+ * come next, with TIDE_TEST_LONG=all each. */
 static inline long faults_next(long n) {
   return effort_is_all() ? n + 1 : n + 1 + (effort_is_long() ? n / 50 : n * EFFORT_DIVISOR);
 }

@@ -97,7 +97,7 @@ static void arm_statements(sqlite3 *db, long n) {
   sqlite3_trace_v2(db, SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE, at_statement, NULL);
 }
 
-/* Another process changes the schema when a transaction of the operation's own begins; chances are counted from there. */
+/* Another process changes the schema when a transaction of the operation's own begins; chances count from there. */
 static int at_begin(unsigned type, void *data, void *stmt, void *text) {
   (void)data, (void)stmt;
   if (!interrupt.counts && type == SQLITE_TRACE_STMT && strncmp(text, "-- BEGIN", 8) == 0) {

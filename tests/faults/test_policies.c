@@ -1,7 +1,7 @@
-/* What hosts allow to SQL from elsewhere: an authorizer that lets it read and no more, one without PRAGMA, without ATTACH,
- * without triggers; and sqlite3_limit set low, each limit to several values. An operation works, or says in a sentence
- * what is not allowed; what is there is as the operation says, and it works when all is allowed again. Reading works for
- * who may read. */
+/* What hosts allow to SQL from elsewhere: an authorizer that lets it read and no more, one without PRAGMA, without
+ * ATTACH, without triggers; and sqlite3_limit set low, each limit to several values. An operation works, or says in a
+ * sentence what is not allowed; what is there is as the operation says, and it works when all is allowed again. Reading
+ * works for who may read. */
 #define _GNU_SOURCE
 #include "faults_main.h"
 
@@ -64,8 +64,8 @@ static struct {
   int limit_before;
 } host;
 
-/* SQLite asks the authorizer for an INSERT when a virtual table is connected: whoever is to read only has them connected
- * before. */
+/* SQLite asks the authorizer for an INSERT when a virtual table is connected: whoever is to read only has them
+ * connected before. */
 static void arm(sqlite3 *db, long n) {
   if (database.operation->before == NULL)
     db_exec(db, "SELECT 1 FROM logs; SELECT 1 FROM keys; SELECT 1 FROM jobs; SELECT 1 FROM visits; SELECT 1 FROM web;"
