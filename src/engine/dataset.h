@@ -63,7 +63,8 @@ struct tide_dataset {
   int64_t npartitions; /* how many there were when the cache was read, counted up to TIDE_CATALOG_PARTITIONS_COUNTED */
   int64_t deleted_max; /* the highest since in _deleted, 0: none */
   int64_t epoch;       /* grows when rows move between tail and segments, or vanish by rollback: cursors look again */
-  int64_t scans;       /* open ones: what takes rows away must not run under them (tide_dataset_check_unread) */
+  int64_t durable_batch; /* open batches with numbers up to it are on the disk, whoever claimed them */
+  int64_t scans;         /* open ones: what takes rows away must not run under them (tide_dataset_check_unread) */
 
   struct tide_stmt_pool *pool; /* statements on its tables, as long as somebody holds it; those that look for what was
                                   committed and the one that writes to the tail as long as the handle */

@@ -221,8 +221,8 @@ static bool nothing_is_open(const struct ticking *ticking, struct tide_err *err)
   return last == 0;
 }
 
-/* Of a connection that only ticks, the handle would go with each tick, and with it all that makes the next one cheap:
- * the dataset's table keeps it. */
+/* Of a connection that only ticks or claims, the handle would go with each call, and with it all that makes the next one
+ * cheap: the dataset's table keeps it. */
 static void keep(struct tide_dataset *ds) {
   if (ds->refs == 1)
     tide_catalog_connect(ds->conn->db, tide_dataset_names(ds));
@@ -262,34 +262,62 @@ void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, 
     tide_deliveries_report(ret_tick, NULL, failure.msg, 0, err);
 }
 
-/* ret_others: some are another process's. */
-static int64_t count_open(struct ticking *ticking, bool *ret_others, struct tide_err *err) {
+static bool is_anothers(const struct tide_runner *runner, const struct tide_batch_row *row) {
+  return row->owner == NULL || strcmp(row->owner, runner->owner) != 0;
+}
+
+/* ret_unsure: one that another process claimed is nobody's by now, or may not be on the disk. */
+static int64_t count_open(struct ticking *ticking, bool *ret_unsure, struct tide_err *err) {
   const struct tide_runner *runner = ticking->deliveries.runner;
+  const struct tide_dataset *ds = ticking->deliveries.ds;
+  const int64_t now = tide_dataset_now_ms(ds);
   struct tide_batch_row row;
   int64_t open = 0;
-  *ret_others = false;
+  *ret_unsure = false;
   sqlite3_stmt *stmt = tide_batch_prepare(runner->conn->db, runner->schema, 0, ticking->backlog.sink.sink,
                                           ticking->backlog.sink.dataset, err);
   while (tide_batch_next(stmt, &row, err)) {
     open++;
-    *ret_others |= row.owner == NULL || strcmp(row.owner, runner->owner) != 0;
+    *ret_unsure |= is_anothers(runner, &row) &&
+                   (row.batch > ds->durable_batch || tide_batch_is_abandoned(row.owner, row.lease_until, now));
     tide_batch_row_clear(&row);
   }
   sqlite3_finalize(stmt);
   return open;
 }
 
-/* A process that was killed between the write and the sync of its claim left a batch that everybody sees and that the
- * disk does not have. The caller is about to ship it, so it is claimed once more, with a commit that is durable. */
-static void own_open(struct ticking *ticking, struct tide_err *err) {
+/* Takes what nobody works on any more, and leaves the others theirs. Gives the highest number that is open. */
+static int64_t own_abandoned(struct ticking *ticking, bool *ret_written, struct tide_err *err) {
   const struct tide_runner *runner = ticking->deliveries.runner;
-  const struct tide_dataset *ds = ticking->deliveries.ds;
+  const int64_t now = tide_dataset_now_ms(ticking->deliveries.ds);
+  struct tide_batch_row row;
+  int64_t last = 0;
+  *ret_written = false;
+  while (!tide_err_is_set(err) && tide_backlog_next_open(&ticking->backlog, runner, last, &row, err)) {
+    last = row.batch;
+    if (is_anothers(runner, &row) && tide_batch_is_abandoned(row.owner, row.lease_until, now)) {
+      tide_batch_own(runner->conn->db, runner->schema, row.batch, runner->owner, now + TIDE_BATCH_LEASE_MS, err);
+      *ret_written = true;
+    }
+    tide_batch_row_clear(&row);
+  }
+  return last;
+}
+
+/* A process that is killed between the write and the sync of its claim leaves a batch that everybody sees and that the
+ * disk does not have. The caller may ship it next, so a commit that is durable follows it, once for each batch: numbers
+ * ascend in the order of the claims, and what was committed before is synced along. */
+static void make_durable(struct ticking *ticking, struct tide_err *err) {
+  const struct tide_runner *runner = ticking->deliveries.runner;
   struct tide_durable durable;
+  bool written;
   tide_durable_begin(runner->conn->db, runner->schema, &durable, err);
-  if (!tide_err_is_set(err))
-    tide_batch_own(runner->conn->db, tide_dataset_names(ds), ticking->backlog.sink.sink, runner->owner,
-                   tide_dataset_now_ms(ds) + TIDE_BATCH_LEASE_MS, err);
+  const int64_t last = own_abandoned(ticking, &written, err);
+  if (!written && !tide_err_is_set(err))
+    tide_batch_pass_number(runner->conn->db, runner->schema, err);
   tide_durable_end(&durable, err);
+  if (!tide_err_is_set(err))
+    ticking->deliveries.ds->durable_batch = last;
 }
 
 int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *sink, struct tide_err *err) {
@@ -297,10 +325,12 @@ int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *si
   struct tide_batch_row row;
   struct ticking ticking = {.deliveries = {.runner = runner, .tick = &tick}};
   int64_t open = 0;
-  bool others;
+  bool unsure;
   ticking.deliveries.ds = tide_dataset_acquire(runner->conn, runner->schema, sink->dataset, err);
-  if (ticking.deliveries.ds != NULL)
+  if (ticking.deliveries.ds != NULL) {
+    keep(ticking.deliveries.ds);
     tide_sinks_complete(runner->conn->db, runner->schema, err);
+  }
   if (!tide_err_is_set(err) && find_work(&ticking, sink, err) && parse_config(&ticking, err) == 0) {
     tide_stmt_pool_hold(ticking.deliveries.ds->pool);
     for (size_t i = 0; i < ticking.backlog.nparts && !tide_err_is_set(err); i++) {
@@ -310,9 +340,9 @@ int64_t tide_runner_claim(struct tide_runner *runner, const struct tide_sink *si
           !tide_err_is_set(err))
         tide_batch_row_clear(&row);
     }
-    open = count_open(&ticking, &others, err);
-    if (others && !tide_err_is_set(err))
-      own_open(&ticking, err);
+    open = count_open(&ticking, &unsure, err);
+    if (unsure && !tide_err_is_set(err))
+      make_durable(&ticking, err);
     tide_stmt_pool_release(ticking.deliveries.ds->pool);
   }
   clear_ticking(&ticking);

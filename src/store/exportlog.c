@@ -166,12 +166,16 @@ bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row
   return !tide_err_is_set(err);
 }
 
-void tide_batch_own(sqlite3 *db, struct tide_names names, const char *sink, const char *owner, int64_t lease_until,
+void tide_batch_own(sqlite3 *db, const char *schema, int64_t batch, const char *owner, int64_t lease_until,
                     struct tide_err *err) {
-  tide_stmt_exec(db, err,
-                 "UPDATE \"%w\".tidemark_batch SET owner = %Q, lease_until = %lld"
-                 " WHERE sink = %Q AND dataset = %Q AND owner IS NOT %Q",
-                 names.schema, owner, (long long)lease_until, sink, names.dataset, owner);
+  tide_stmt_exec(db, err, "UPDATE \"%w\".tidemark_batch SET owner = %Q, lease_until = %lld WHERE batch = %lld", schema,
+                 owner, (long long)lease_until, (long long)batch);
+}
+
+void tide_batch_pass_number(sqlite3 *db, const char *schema, struct tide_err *err) {
+  tide_stmt_exec(db, err, "UPDATE \"%w\".sqlite_sequence SET seq = seq + 1 WHERE name = 'tidemark_batch'", schema);
+  if (!tide_err_is_set(err) && sqlite3_changes(db) == 0)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "sqlite_sequence is damaged: it has no row of tidemark_batch");
 }
 
 bool tide_batch_is_known(sqlite3 *db, const char *schema, int64_t batch, const char *object, struct tide_err *err) {

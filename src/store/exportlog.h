@@ -86,9 +86,13 @@ void tide_batch_insert(sqlite3 *db, struct tide_names names, struct tide_batch_r
 bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row, const char *owner,
                      int64_t lease_until, struct tide_err *err);
 
-/* Gives all batches of a sink that have another owner this one; their numbers stay. */
-void tide_batch_own(sqlite3 *db, struct tide_names names, const char *sink, const char *owner, int64_t lease_until,
+/* Gives the batch a new owner; its number stays. */
+void tide_batch_own(sqlite3 *db, const char *schema, int64_t batch, const char *owner, int64_t lease_until,
                     struct tide_err *err);
+
+/* Leaves out the number that the next batch would have: a write for a transaction that has no other, for one that
+ * writes nothing has nothing synced. */
+void tide_batch_pass_number(sqlite3 *db, const char *schema, struct tide_err *err);
 
 /* Renews the lease. false, without an error, when the batch is no longer there under that number. */
 bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t lease_until, struct tide_err *err);

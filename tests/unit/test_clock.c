@@ -139,6 +139,29 @@ START_TEST(batch_of_the_dead_goes_under_any_clock) {
 }
 END_TEST
 
+/* Another process has a batch, works on it, and then not any more. What it may not have synced is synced once. */
+START_TEST(claim_leaves_a_batch_to_who_works_on_it) {
+  begin();
+  append_many(3, 10);
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset) VALUES ('mine', 'logs'); SELECT tidemark_claim('mine', 'logs');"
+              "UPDATE tidemark_batch SET owner = 'elsewhere:1:1'");
+  sqlite3 *other = db_open(scratch_path("db"), "shim");
+  const int64_t at_first = db_int(other, "PRAGMA data_version");
+  assert_int(db, 1, "SELECT tidemark_claim('mine', 'logs')");
+  const int64_t synced = db_int(other, "PRAGMA data_version");
+  ck_assert_int_ne(at_first, synced);
+  assert_int(db, 1, "SELECT tidemark_claim('mine', 'logs')");
+  ck_assert_int_eq(synced, db_int(other, "PRAGMA data_version"));
+  assert_text(db, "1|elsewhere:1:1|1767225660000", "SELECT batch, owner, lease_until FROM tidemark_batch");
+  shim.now_ms += 60000;
+  assert_int(db, 1, "SELECT tidemark_claim('mine', 'logs')");
+  assert_text(db, "1|1|1767225720000", "SELECT batch, owner <> 'elsewhere:1:1', lease_until FROM tidemark_batch");
+  db_exec(db, "SELECT tidemark_ack(1)");
+  db_close(other);
+  end();
+}
+END_TEST
+
 /* ---- retention ---- */
 
 /* The clock is ten years ahead for one call of maintain, while `s` has nothing yet; then it is right again. */
@@ -295,6 +318,7 @@ int main(void) {
                                 rows_that_wait_for_company_go_when_the_clock_was_ahead,
                                 lease_is_over_under_any_other_clock,
                                 batch_of_the_dead_goes_under_any_clock,
+                                claim_leaves_a_batch_to_who_works_on_it,
                                 clock_that_is_ahead_takes_no_row_that_is_held,
                                 clock_that_is_ahead_makes_old_what_nobody_holds,
                                 rows_of_a_clock_that_was_ahead_are_named,
