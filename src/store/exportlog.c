@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
+#include "store/catalog.h"
 #include "store/durable.h"
 
 /* ---- watermarks ---- */
@@ -11,14 +12,26 @@
 sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, struct tide_names names, const char *sink, struct tide_err *err) {
   sqlite3_stmt *stmt =
       tide_stmt_pool_take(names.pool, db, err,
-                          "SELECT until, generation FROM \"%w\".tidemark_export_log"
+                          "SELECT until, generation, ?2, %Q FROM \"%w\".tidemark_export_log"
                           " WHERE sink = ?2 AND dataset = %Q AND partition = ?1 ORDER BY id DESC LIMIT 1",
-                          names.schema, names.dataset);
+                          names.dataset, names.schema, names.dataset);
   tide_stmt_bind_texts(stmt, 2, &sink, 1, err);
   if (!tide_err_is_set(err))
     return stmt;
   tide_stmt_pool_give(names.pool, stmt);
   return NULL;
+}
+
+/* One that was read as 0 would have all rows go out again. While a row is inserted it has no generation yet. */
+static void check_watermark(sqlite3_stmt *stmt, struct tide_watermark found, const char *partition, size_t size,
+                            struct tide_err *err) {
+  const bool inserting = sqlite3_column_type(stmt, 1) == SQLITE_NULL;
+  if (!tide_stmt_are_ints(stmt, 0, inserting ? 1 : 2) || !tide_catalog_is_count(found.since) ||
+      !tide_catalog_is_count(found.generation))
+    tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                 "tidemark_export_log, sink %s, dataset %s, partition '%.*s': until or generation of the last row is no"
+                 " number that there can be",
+                 sqlite3_column_text(stmt, 2), sqlite3_column_text(stmt, 3), (int)size, partition);
 }
 
 struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partition, size_t size, int64_t start,
@@ -30,6 +43,7 @@ struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partiti
   if (tide_stmt_row(stmt, err)) {
     watermark.since = sqlite3_column_int64(stmt, 0);
     watermark.generation = sqlite3_column_int64(stmt, 1);
+    check_watermark(stmt, watermark, partition, size, err);
     sqlite3_reset(stmt);
   }
   return watermark;
@@ -73,6 +87,18 @@ sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t above,
   return stmt;
 }
 
+/* Its numbers begin at that column, in the order of tide_batch_next. A batch that is nobody's has no lease, and one that
+ * never failed has no time of its next try. */
+static bool has_numbers(sqlite3_stmt *stmt, int at) {
+  enum { BATCH_TO_ROWS = 5, LEASE_UNTIL = BATCH_TO_ROWS, ATTEMPTS, NOT_BEFORE };
+  static const int may_lack[] = {LEASE_UNTIL, NOT_BEFORE};
+  for (size_t i = 0; i < sizeof may_lack / sizeof *may_lack; i++) {
+    if (sqlite3_column_type(stmt, at + may_lack[i]) != SQLITE_NULL && !tide_stmt_are_ints(stmt, at + may_lack[i], 1))
+      return false;
+  }
+  return tide_stmt_are_ints(stmt, at, BATCH_TO_ROWS) && tide_stmt_are_ints(stmt, at + ATTEMPTS, 1);
+}
+
 bool tide_batch_next(sqlite3_stmt *stmt, struct tide_batch_row *ret_row, struct tide_err *err) {
   if (!tide_stmt_row(stmt, err))
     return false;
@@ -85,6 +111,12 @@ bool tide_batch_next(sqlite3_stmt *stmt, struct tide_batch_row *ret_row, struct 
     *texts[i] = tide_stmt_copy_text(stmt, i, err);
   for (int i = 0; i < (int)(sizeof numbers / sizeof *numbers); i++)
     *numbers[i] = sqlite3_column_int64(stmt, ntexts + i);
+  if (!has_numbers(stmt, ntexts))
+    tide_err_set(
+        err, SQLITE_CORRUPT_VTAB,
+        "tidemark_batch is damaged: batch %lld has no number where it needs one (generation, since, until, rows,"
+        " lease_until, attempts or not_before)",
+        (long long)row.batch);
   if (row.sink == NULL || row.dataset == NULL || row.partition == NULL || row.key == NULL || row.config == NULL)
     tide_err_set(err, SQLITE_CORRUPT,
                  "tidemark_batch is damaged: batch %lld lacks its sink, dataset, partition, key or config",

@@ -21,7 +21,7 @@ struct tide_watermark {
 };
 /* The sink's name must live until the statement is given back. */
 sqlite3_stmt *tide_watermark_prepare(sqlite3 *db, struct tide_names names, const char *sink, struct tide_err *err);
-/* The last row's until, or start when the log has none. */
+/* The last row's until, or start when the log has none. SQLITE_CORRUPT_VTAB for one that cannot be. */
 struct tide_watermark tide_watermark_get(sqlite3_stmt *stmt, const char *partition, size_t size, int64_t start,
                                          struct tide_err *err);
 

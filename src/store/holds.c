@@ -19,12 +19,14 @@ enum {
   COLUMN_LEASE_UNTIL
 };
 
-/* tidemark_sink_state keeps a row for every sink that ever was. */
+/* tidemark_sink_state keeps a row for every sink that ever was. What cannot be read stays NULL here: neither 0 nor another
+ * number may stand for it. */
 sqlite3_stmt *tide_holds_prepare(sqlite3 *db, struct tide_names names, struct tide_err *err) {
   return tide_stmt_pool_take(
       names.pool, db, err,
-      "SELECT t.sink, s.sink IS NOT NULL, coalesce(s.hold = 1 AND s.state <> 'disabled', 0),"
-      " coalesce(l.until, s.start), coalesce(s.hold_rows, -1), s.hold_age, b.batch, b.since, b.until, b.owner,"
+      "SELECT t.sink, s.sink IS NOT NULL, s.sink IS NOT NULL AND s.hold = 1 AND s.state <> 'disabled',"
+      " CASE WHEN l.id IS NULL THEN s.start ELSE l.until END, coalesce(s.hold_rows, -1), s.hold_age, b.batch, b.since, "
+      "b.until, b.owner,"
       " b.lease_until FROM \"%w\".tidemark_sink_state t"
       " LEFT JOIN \"%w\".tidemark_sink s ON s.sink = t.sink AND s.dataset = t.dataset"
       " LEFT JOIN \"%w\".tidemark_export_log l ON l.id = (SELECT max(id) FROM \"%w\".tidemark_export_log"
@@ -32,6 +34,18 @@ sqlite3_stmt *tide_holds_prepare(sqlite3 *db, struct tide_names names, struct ti
       " LEFT JOIN \"%w\".tidemark_batch b ON b.sink = t.sink AND b.dataset = t.dataset AND b.partition = ?1"
       " WHERE t.dataset = %Q AND (s.sink IS NOT NULL OR l.id IS NOT NULL) ORDER BY t.sink",
       names.schema, names.schema, names.schema, names.schema, names.schema, names.dataset);
+}
+
+/* A start may be any number from 0 on. */
+static bool has_numbers(sqlite3_stmt *stmt) {
+  const bool in_flight = sqlite3_column_type(stmt, COLUMN_BATCH) != SQLITE_NULL ||
+                         sqlite3_column_type(stmt, COLUMN_BATCH_SINCE) != SQLITE_NULL ||
+                         sqlite3_column_type(stmt, COLUMN_BATCH_UNTIL) != SQLITE_NULL;
+  const bool leased = sqlite3_column_type(stmt, COLUMN_LEASE_UNTIL) != SQLITE_NULL;
+  return tide_stmt_are_ints(stmt, COLUMN_REGISTERED, COLUMN_HOLD_ROWS - COLUMN_REGISTERED + 1) &&
+         sqlite3_column_int64(stmt, COLUMN_WATERMARK) >= 0 &&
+         (!in_flight || tide_stmt_are_ints(stmt, COLUMN_BATCH, COLUMN_BATCH_UNTIL - COLUMN_BATCH + 1)) &&
+         (!leased || tide_stmt_are_ints(stmt, COLUMN_LEASE_UNTIL, 1));
 }
 
 static void fill(sqlite3_stmt *stmt, struct tide_hold *hold, struct tide_err *err) {
@@ -48,6 +62,11 @@ static void fill(sqlite3_stmt *stmt, struct tide_hold *hold, struct tide_err *er
                              .lease_until = sqlite3_column_int64(stmt, COLUMN_LEASE_UNTIL)};
   if (hold->sink == NULL)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_sink_state is damaged: a row lacks its sink");
+  else if (!has_numbers(stmt))
+    tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                 "sink %s: what it holds cannot be read: tidemark_sink, tidemark_export_log or tidemark_batch has no"
+                 " number where it needs one",
+                 hold->sink);
 }
 
 /* Keeps the array for the next partition. */

@@ -113,6 +113,41 @@ START_TEST(open_batch_comes_along) {
 }
 END_TEST
 
+static const char *hidden; /* a table and a column of it */
+
+static int hide(void *data, int action, const char *table, const char *column, const char *schema,
+                const char *trigger) {
+  (void)data, (void)schema, (void)trigger;
+  const size_t size = action == SQLITE_READ ? strlen(table) : 0;
+  const bool is_it = size > 0 && strncmp(hidden, table, size) == 0 && strcmp(hidden + size + 1, column) == 0;
+  return is_it ? SQLITE_IGNORE : SQLITE_OK;
+}
+
+/* What the host's authorizer hides is not taken for nothing. */
+START_TEST(hidden_numbers_hold_nothing_silently) {
+  static const char *const columns[] = {"tidemark_export_log.until", "tidemark_sink.hold",   "tidemark_sink.state",
+                                        "tidemark_batch.batch",      "tidemark_batch.since", "tidemark_batch.until"};
+  begin();
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset) VALUES ('s', 'logs')");
+  log_row("s", "logs", "source=a", 0, 2);
+  db_exec(db, "SELECT tidemark_claim('s', 'logs')");
+  for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+    struct tide_holds holds = {0};
+    hidden = columns[i];
+    sqlite3_set_authorizer(db, hide, NULL);
+    sqlite3_stmt *stmt = tide_holds_prepare(db, names, &err);
+    tide_holds_read(stmt, "source=a", strlen("source=a"), &holds, &err);
+    sqlite3_finalize(stmt);
+    ck_assert_msg(err.rc == SQLITE_CORRUPT_VTAB, "%s: %d %s", hidden, err.rc, err.msg);
+    ck_assert_ptr_nonnull(strstr(err.msg, "sink s: what it holds cannot be read"));
+    tide_holds_clear(&holds);
+    err = (struct tide_err){0};
+  }
+  sqlite3_set_authorizer(db, NULL, NULL);
+  end();
+}
+END_TEST
+
 /* ---- gaps ---- */
 
 START_TEST(gap_takes_the_open_batch_along_when_asked) {
@@ -240,6 +275,7 @@ int main(void) {
   const TTest *const tests[] = {sinks_hold_from_where_they_stand,
                                 sink_that_is_gone_is_listed_where_its_log_is,
                                 open_batch_comes_along,
+                                hidden_numbers_hold_nothing_silently,
                                 gap_takes_the_open_batch_along_when_asked,
                                 trim_takes_the_oldest_but_the_last_of_each_partition,
                                 trim_stops_at_the_first_row_that_is_young,

@@ -107,6 +107,37 @@ START_TEST(values_of_other_types) {
 }
 END_TEST
 
+/* It would be read as 0: the sink would have everything again, or hold nothing. */
+START_TEST(numbers_that_are_texts) {
+  static const char *const changes[][3] = {
+      {"tidemark_export_log", "until = 'x' WHERE partition = 'source=a'",
+       "tidemark_export_log, sink out, dataset logs, partition 'source=a': until or generation of the last row"},
+      {"tidemark_export_log", "generation = 'x' WHERE partition = 'source=a'",
+       "tidemark_export_log, sink out, dataset logs, partition 'source=a': until or generation of the last row"},
+      {"tidemark_export_log", "until = -1 WHERE partition = 'source=b'",
+       "tidemark_export_log, sink out, dataset logs, partition 'source=b': until or generation of the last row"},
+      {"tidemark_batch", "until = 'x'", "has no number where it needs one"},
+      {"tidemark_batch", "lease_until = 'x'", "has no number where it needs one"}};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    begin_sink();
+    if (strcmp(changes[i][0], "tidemark_batch") != 0)
+      assert_int(db, 0, "SELECT json_extract(tidemark_export('out', 'now'), '$.failed')");
+    loosen(changes[i][0]);
+    damage("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(replace(sql, 'lease_until INTEGER',"
+           " 'lease_until'), 'generation INTEGER', 'generation') WHERE name = '%s'",
+           changes[i][0]);
+    damage("UPDATE %s SET %s", changes[i][0], changes[i][1]);
+    db_exec(db, "INSERT INTO logs SELECT source, n, x FROM logs");
+    const char *said = db_text(db, "SELECT tidemark_export('out', 'now')");
+    ck_assert_msg(strstr(said, changes[i][2]) != NULL, "%s: %s", changes[i][1], said);
+    db_exec(db, "SELECT tidemark_set('logs', 'retention_rows', 0)");
+    sqlite3_exec(db, "SELECT tidemark_prune('logs')", NULL, NULL, NULL);
+    assert_text(db, "1 2 3 4 5 6 7 8 9 10 11 12", "SELECT since FROM logs WHERE since <= 12 ORDER BY since");
+    end();
+  }
+}
+END_TEST
+
 /* A number of the log is not counted up to. */
 START_TEST(a_generation_beyond_all) {
   begin_sink();
@@ -212,6 +243,7 @@ int main(void) {
                                 batches_that_cannot_be,
                                 a_prefix_and_a_fork_that_lead_out,
                                 values_of_other_types,
+                                numbers_that_are_texts,
                                 a_generation_beyond_all,
                                 rows_without_a_name,
                                 texts_that_nest_without_end,

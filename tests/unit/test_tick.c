@@ -36,6 +36,37 @@ START_TEST(nothing_may_be_open) {
 }
 END_TEST
 
+/* Another authorizer, unlike none, has statements that are kept compiled anew. */
+static int allow(void *data, int action, const char *table, const char *column, const char *schema,
+                 const char *trigger) {
+  (void)data, (void)action, (void)table, (void)column, (void)schema, (void)trigger;
+  return SQLITE_OK;
+}
+
+static int ignore_until(void *data, int action, const char *table, const char *column, const char *schema,
+                        const char *trigger) {
+  (void)data, (void)schema, (void)trigger;
+  const bool is_until =
+      action == SQLITE_READ && strcmp(table, "tidemark_export_log") == 0 && strcmp(column, "until") == 0;
+  return is_until ? SQLITE_IGNORE : SQLITE_OK;
+}
+
+START_TEST(watermark_that_the_host_hides_ships_nothing) {
+  begin();
+  append_many(1, 1);
+  ck_assert_str_eq(tick("rows"), "1");
+  append_many(1, 1);
+  sqlite3_set_authorizer(db, ignore_until, NULL);
+  const char *said = db_text(db, "SELECT tidemark_export('s')");
+  ck_assert_msg(strstr(said, "until or generation of the last row is no number") != NULL, "%s", said);
+  sqlite3_set_authorizer(db, allow, NULL);
+  ck_assert_int_eq(files_below(folder, false), 1);
+  ck_assert_str_eq(tick("rows"), "1");
+  check_archive();
+  end();
+}
+END_TEST
+
 START_TEST(synchronous_is_put_back) {
   begin();
   for (int level = 0; level <= 3; level++) {
@@ -423,6 +454,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {nothing_may_be_open,
+                                watermark_that_the_host_hides_ships_nothing,
                                 synchronous_is_put_back,
                                 claim_is_synced_before_a_byte_leaves,
                                 batches_of_a_tick_share_their_statements,
