@@ -7,8 +7,13 @@
 #include "base/stmt.h"
 #include "sink/filter_row.h"
 #include "sink/filter_rules.h"
+#include "store/interrupt.h"
 
-enum { SQL_LENGTH_MAX = 1000000, PATTERN_MAX = 1000 };
+enum {
+  SQL_LENGTH_MAX = 1000000,
+  PATTERN_MAX = 1000,
+  STEPS_BETWEEN_ASKS = 4000 /* of SQLite's machine: each may call a function that makes TIDE_FILTER_MADE_MAX bytes */
+};
 
 struct tide_filter {
   sqlite3 *db; /* private; it lives as long as the filter */
@@ -16,6 +21,8 @@ struct tide_filter {
   struct tide_filter_row row;
   struct tide_filter_rules rules;
   char *expression;
+  sqlite3_stmt *interrupt; /* of the host's connection; NULL: nobody is asked */
+  struct tide_err ended;   /* what that said, when it ended a run */
 };
 
 /* An expression is put between parentheses that it could close and open again, "1) OR (1". So it must compile in two
@@ -130,6 +137,16 @@ void tide_filter_destroy(struct tide_filter *filter) {
 
 /* ---- run ---- */
 
+static int is_to_end(void *context) {
+  struct tide_filter *filter = context;
+  return tide_interrupt_is_pending(filter->interrupt, &filter->ended);
+}
+
+void tide_filter_heed(struct tide_filter *filter, sqlite3_stmt *interrupt) {
+  filter->interrupt = interrupt;
+  sqlite3_progress_handler(filter->db, STEPS_BETWEEN_ASKS, is_to_end, filter);
+}
+
 static void run_rows(struct tide_filter *filter, uint8_t *keep, struct tide_err *err) {
   int rc;
   const struct tide_filter_row *row = &filter->row;
@@ -139,6 +156,8 @@ static void run_rows(struct tide_filter *filter, uint8_t *keep, struct tide_err 
   }
   if (rc == SQLITE_NOMEM)
     tide_err_nomem(err);
+  else if (tide_err_is_set(&filter->ended))
+    tide_err_set(err, filter->ended.rc, "%s", filter->ended.msg);
   else if (rc != SQLITE_DONE && row->at < row->batch->rows)
     tide_err_set(err, rc, "filter \"%!.150s\" fails on the row with since %lld: %s", filter->expression,
                  (long long)row->batch->since[row->at], sqlite3_errmsg(filter->db));
@@ -153,6 +172,7 @@ int tide_filter_run(struct tide_filter *filter, const struct tide_batch *batch, 
   filter->row.at = batch->rows;
   filter->row.partition = partition;
   filter->row.partition_values = partition_values;
+  tide_err_clear(&filter->ended);
   run_rows(filter, keep, err);
   sqlite3_reset(filter->stmt);
   sqlite3_limit(filter->db, SQLITE_LIMIT_LENGTH, TIDE_FILTER_MADE_MAX);

@@ -7,6 +7,7 @@
 #ifndef TIDE_SINK_FILTER_H
 #define TIDE_SINK_FILTER_H
 
+#include "base/sqlite.h"
 #include "model/batch.h"
 #include "model/spec.h"
 
@@ -16,6 +17,11 @@ struct tide_filter;
  * expression or reaches beyond the row. The spec must live as long. */
 struct tide_filter *tide_filter_create(const struct tide_spec *spec, const char *expression, struct tide_err *err);
 void tide_filter_destroy(struct tide_filter *filter); /* NULL is fine */
+
+/* From now on a run ends, with SQLITE_INTERRUPT, when the host's connection is to end what it does: the private one
+ * hears of neither sqlite3_interrupt nor a progress handler. interrupt: the statement that asks (store/interrupt.h),
+ * which lives as long as the filter runs. */
+void tide_filter_heed(struct tide_filter *filter, sqlite3_stmt *interrupt);
 
 /* Sets keep[row] to 0 where the expression is false or NULL, and leaves 1 where it is true. Rows whose keep is 0
  * already are not looked at, whatever they hold. partition and its values stand for the columns that batches do not

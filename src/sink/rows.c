@@ -5,6 +5,15 @@
 #include "base/mem.h"
 #include "model/partition.h"
 #include "store/durable.h"
+#include "store/interrupt.h"
+
+static void open_filter(struct tide_rows *rows, struct tide_err *err) {
+  rows->interrupt = tide_interrupt_prepare(rows->ds->conn->db, err);
+  if (rows->interrupt != NULL)
+    rows->filter = tide_filter_create(rows->spec, rows->config->filter, err);
+  if (rows->filter != NULL)
+    tide_filter_heed(rows->filter, rows->interrupt);
+}
 
 int tide_rows_open(struct tide_rows *rows, struct tide_dataset *ds, const struct tide_sink_config *config,
                    const char *partition, int64_t above, int64_t upto, struct tide_err *err) {
@@ -12,7 +21,7 @@ int tide_rows_open(struct tide_rows *rows, struct tide_dataset *ds, const struct
   rows->spec = tide_spec_ref(ds->spec);
   tide_partition_decode(rows->spec, partition, strlen(partition), rows->values, &rows->value_bytes, err);
   if (config->filter != NULL && !tide_err_is_set(err))
-    rows->filter = tide_filter_create(rows->spec, config->filter, err);
+    open_filter(rows, err);
   return err->rc;
 }
 
@@ -26,6 +35,7 @@ void tide_rows_pause(struct tide_rows *rows) {
 void tide_rows_clear(struct tide_rows *rows) {
   tide_rows_pause(rows);
   tide_filter_destroy(rows->filter);
+  sqlite3_finalize(rows->interrupt);
   tide_buf_clear(&rows->value_bytes);
   tide_free(rows->keep);
   tide_spec_unref(rows->spec);

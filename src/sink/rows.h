@@ -18,6 +18,7 @@ struct tide_rows {
   int64_t at; /* rows up to it were given */
   int64_t upto;
   struct tide_filter *filter;
+  sqlite3_stmt *interrupt; /* for the filter */
   sqlite3_stmt *snapshot;
   struct tide_scan *scan;
   uint8_t *keep;

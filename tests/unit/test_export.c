@@ -1,5 +1,6 @@
 /* tidemark_export: which rows go into which batch, what a file holds, and what a target that fails leaves. */
 #define _GNU_SOURCE
+#include <limits.h>
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -30,6 +31,35 @@ START_TEST(only_active_sinks_tick) {
   assert_int(db, 0, "SELECT count(*) FROM tidemark_batch");
   db_exec(db, "UPDATE tidemark_sink SET state = 'active'");
   ck_assert_str_eq(tick("batches"), "1");
+  end();
+}
+END_TEST
+
+static int steps_left;
+
+static int count_down(void *context) {
+  (void)context;
+  return steps_left-- <= 0;
+}
+
+/* What ends a call is asked while a filter runs, too: what the host counts grows with what the filter does. */
+START_TEST(filter_ends_with_its_call) {
+  static char dear[20000] = "length(body) >= 0";
+  for (size_t i = 0, at = strlen(dear); i < 300; i++)
+    at += (size_t)snprintf(dear + at, sizeof dear - at, " AND length(body) >= 0");
+  begin();
+  db_exec(db, "UPDATE tidemark_sink SET filter = 'length(body) >= 0'");
+  append_many(2000, 1);
+  steps_left = INT_MAX;
+  sqlite3_progress_handler(db, 1, count_down, NULL);
+  ck_assert_str_eq(tick("rows"), "2000");
+  const int cheap = INT_MAX - steps_left;
+  db_exec(db, "UPDATE tidemark_sink SET filter = '%s'", dear);
+  append_many(2000, 1);
+  steps_left = 2 * cheap;
+  ck_assert_int_eq(sqlite3_exec(db, "SELECT tidemark_export('s')", NULL, NULL, NULL), SQLITE_INTERRUPT);
+  sqlite3_progress_handler(db, 0, NULL, NULL);
+  ck_assert_str_eq(tick("rows"), "2000");
   end();
 }
 END_TEST
@@ -419,6 +449,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {only_active_sinks_tick,
+                                filter_ends_with_its_call,
                                 state_of_an_open_batch_holds_it_too,
                                 max_rows_bounds_a_batch,
                                 rows_deleted_before_the_claim_are_not_counted,

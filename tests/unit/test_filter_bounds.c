@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/sqlite.h"
 #include "sink/filter.h"
+#include "store/interrupt.h"
 #include "unit.h"
 
 enum { MIB = 1 << 20 };
@@ -97,7 +98,46 @@ START_TEST(long_values_pass) {
 }
 END_TEST
 
+static int stop(void *context) {
+  (void)context;
+  return 1;
+}
+
+/* The private connection hears nothing of what the host's is told. */
+START_TEST(run_ends_when_the_host_says_so) {
+  enum { ROWS = 2000 };
+  static uint8_t keep[ROWS];
+  struct tide_err err = {0};
+  struct tide_batch batch = {0};
+  sqlite3 *host;
+  const struct tide_val value = tide_val_text("short", 5);
+  tide_batch_init(&batch, 1, &err);
+  for (int i = 0; i < ROWS; i++)
+    tide_batch_append(&batch, i + 1, 1, &value, &err);
+  ck_assert_int_eq(sqlite3_open(":memory:", &host), SQLITE_OK);
+  sqlite3_stmt *interrupt = tide_interrupt_prepare(host, &err);
+  struct tide_filter *filter = tide_filter_create(&spec, "length(v) < 5", &err);
+  assert_ok(err);
+  tide_filter_heed(filter, interrupt);
+  memset(keep, 1, ROWS);
+  sqlite3_progress_handler(host, 1, stop, NULL);
+  ck_assert_int_eq(tide_filter_run(filter, &batch, "", NULL, keep, &err), SQLITE_INTERRUPT);
+  ck_assert_str_eq(err.msg, "interrupted");
+  ck_assert_int_eq(keep[ROWS - 1], 1); /* it was not looked at */
+
+  sqlite3_progress_handler(host, 0, NULL, NULL);
+  tide_err_clear(&err);
+  ck_assert_int_eq(tide_filter_run(filter, &batch, "", NULL, keep, &err), SQLITE_OK);
+  ck_assert_int_eq(keep[ROWS - 1], 0);
+  tide_filter_destroy(filter);
+  tide_batch_clear(&batch);
+  sqlite3_finalize(interrupt);
+  sqlite3_close(host);
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {bombs_are_refused_in_bounded_memory, patterns_are_bounded, long_values_pass, NULL};
+  const TTest *const tests[] = {bombs_are_refused_in_bounded_memory, patterns_are_bounded, long_values_pass,
+                                run_ends_when_the_host_says_so, NULL};
   return unit_main("filter bounds", tests);
 }
