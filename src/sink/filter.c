@@ -158,6 +158,11 @@ static void run_rows(struct tide_filter *filter, uint8_t *keep, struct tide_err 
     tide_err_nomem(err);
   else if (tide_err_is_set(&filter->ended))
     tide_err_set(err, filter->ended.rc, "%s", filter->ended.msg);
+  else if (rc == SQLITE_TOOBIG && row->at < row->batch->rows)
+    tide_err_set(err, SQLITE_ERROR,
+                 "filter \"%!.150s\" fails on the row with since %lld: string or blob too big: expected at most %d "
+                 "bytes and twice those that it reads of the row",
+                 filter->expression, (long long)row->batch->since[row->at], (int)TIDE_FILTER_MADE_MAX);
   else if (rc != SQLITE_DONE && row->at < row->batch->rows)
     tide_err_set(err, rc, "filter \"%!.150s\" fails on the row with since %lld: %s", filter->expression,
                  (long long)row->batch->since[row->at], sqlite3_errmsg(filter->db));

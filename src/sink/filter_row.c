@@ -8,6 +8,7 @@
 
 struct row_table {
   sqlite3_vtab base;
+  sqlite3 *db;
   struct tide_filter_row *row;
 };
 
@@ -36,6 +37,7 @@ static int row_connect(sqlite3 *db, void *context, int argc, const char *const *
   struct row_table *table = tide_alloc_zero(1, sizeof *table, &err);
   if (table == NULL)
     return err.rc;
+  table->db = db;
   table->row = row;
   *ret_table = &table->base;
   return SQLITE_OK;
@@ -69,8 +71,19 @@ static struct tide_filter_row *row_of(const sqlite3_vtab_cursor *cursor) {
   return ((struct row_table *)cursor->pVtab)->row;
 }
 
+static void bound_made(sqlite3 *db, size_t size_read) {
+  const size_t most = (INT_MAX - TIDE_FILTER_MADE_MAX) / 2;
+  sqlite3_limit(db, SQLITE_LIMIT_LENGTH, TIDE_FILTER_MADE_MAX + 2 * (int)(size_read < most ? size_read : most));
+}
+
 /* To the first row in the table from `at` on. */
-static void move_to(struct tide_filter_row *row, size_t at) {
+static void move_to(const sqlite3_vtab_cursor *cursor, size_t at) {
+  struct tide_filter_row *row = row_of(cursor);
+  if (row->size_read > 0) {
+    row->size_read = 0;
+    memset(row->is_read, 0, sizeof row->is_read);
+    bound_made(((struct row_table *)cursor->pVtab)->db, 0);
+  }
   while (row->batch != NULL && at < row->batch->rows && !row->keep[at])
     at++;
   row->at = at;
@@ -78,13 +91,12 @@ static void move_to(struct tide_filter_row *row, size_t at) {
 
 static int row_filter(sqlite3_vtab_cursor *cursor, int index, const char *text, int argc, sqlite3_value **argv) {
   (void)index, (void)text, (void)argc, (void)argv;
-  move_to(row_of(cursor), 0);
+  move_to(cursor, 0);
   return SQLITE_OK;
 }
 
 static int row_next(sqlite3_vtab_cursor *cursor) {
-  struct tide_filter_row *row = row_of(cursor);
-  move_to(row, row->at + 1);
+  move_to(cursor, row_of(cursor)->at + 1);
   return SQLITE_OK;
 }
 
@@ -93,11 +105,14 @@ static int row_eof(sqlite3_vtab_cursor *cursor) {
   return row->batch == NULL || row->at >= row->batch->rows;
 }
 
-static void make_room(sqlite3 *db, size_t size) {
-  const size_t most = (INT_MAX - TIDE_FILTER_MADE_MAX) / 2;
-  const int wanted = TIDE_FILTER_MADE_MAX + 2 * (int)(size < most ? size : most);
-  if (size > TIDE_FILTER_MADE_MAX / 2 && wanted > sqlite3_limit(db, SQLITE_LIMIT_LENGTH, -1))
-    sqlite3_limit(db, SQLITE_LIMIT_LENGTH, wanted);
+/* A column that an expression names often counts once. */
+static void make_room(struct row_table *table, int column, size_t size) {
+  struct tide_filter_row *row = table->row;
+  if (row->is_read[column] || size == 0)
+    return;
+  row->is_read[column] = true;
+  row->size_read = size < SIZE_MAX - row->size_read ? row->size_read + size : SIZE_MAX;
+  bound_made(table->db, row->size_read);
 }
 
 /* The bytes live as long as the batch, which is longer than the run of the statement that reads them. */
@@ -139,7 +154,7 @@ static int row_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int
   }
   }
   if (val.type == TIDE_VAL_TEXT || val.type == TIDE_VAL_BLOB)
-    make_room(sqlite3_context_db_handle(context), val.n);
+    make_room((struct row_table *)cursor->pVtab, column, val.n);
   result_value(context, &val);
   return SQLITE_OK;
 }

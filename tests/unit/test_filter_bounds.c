@@ -38,6 +38,52 @@ static const char *run(const char *expression, const struct tide_batch *batch, u
   return tide_err_is_set(&err) ? err.msg : "";
 }
 
+/* Four columns together are longer than a mebibyte. A row's neighbour makes no room for it, nor does a value that is
+ * read often make more than once read. */
+START_TEST(bound_is_of_the_row) {
+  enum { COLUMNS = 4, SIZE = 400000 };
+  static struct tide_column wide_columns[COLUMNS];
+  static char names[COLUMNS][2] = {"a", "b", "c", "d"};
+  struct tide_spec wide = {.refs = 1, .ncolumns = COLUMNS, .columns = wide_columns};
+  struct tide_err err = {0};
+  struct tide_batch batch = {0};
+  char *bytes = calloc(1, SIZE);
+  memset(bytes, 'x', SIZE);
+  tide_batch_init(&batch, COLUMNS, &err);
+  for (int row = 0; row < 2; row++) {
+    struct tide_val values[COLUMNS];
+    for (int i = 0; i < COLUMNS; i++) {
+      wide_columns[i] = (struct tide_column){.name = names[i], .type = TIDE_TYPE_TEXT, .partition_at = -1};
+      values[i] = tide_val_text(bytes, row == 0 ? SIZE : 1000);
+    }
+    tide_batch_append(&batch, row + 1, 1, values, &err);
+  }
+  free(bytes);
+  uint8_t keep[2] = {1, 1};
+  struct tide_filter *filter = tide_filter_create(&wide, "length(a || b || c || d) = 1600000", &err);
+  assert_ok(err);
+  tide_filter_run(filter, &batch, "", NULL, keep, &err);
+  assert_ok(err);
+  ck_assert(keep[0] == 1 && keep[1] == 0);
+  tide_filter_destroy(filter);
+
+  static const char *const bombs[] = {
+      "length(a || b || c || d) = 1600000 OR length(replace(hex(a), '7', printf('%.*c', 1100, 'y'))) > 5",
+      "since = 1 OR length(replace(a || a || a || a || a || a || a || a, 'x', printf('%.*c', 150, 'y'))) > 5"};
+  for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
+    keep[0] = keep[1] = 1;
+    filter = tide_filter_create(&wide, bombs[i], &err);
+    assert_ok(err);
+    ck_assert_int_eq(tide_filter_run(filter, &batch, "", NULL, keep, &err), SQLITE_ERROR);
+    ck_assert_ptr_nonnull(strstr(err.msg, "fails on the row with since 2: string or blob too big: expected at most"
+                                          " 1048576 bytes and twice those that it reads of the row"));
+    tide_err_clear(&err);
+    tide_filter_destroy(filter);
+  }
+  tide_batch_clear(&batch);
+}
+END_TEST
+
 /* printf() that comes to its bound is NULL, as SQLite has it, and the row fails the filter. */
 START_TEST(bombs_are_refused_in_bounded_memory) {
   static const char *const bombs[] = {
@@ -137,7 +183,7 @@ START_TEST(run_ends_when_the_host_says_so) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {bombs_are_refused_in_bounded_memory, patterns_are_bounded, long_values_pass,
-                                run_ends_when_the_host_says_so, NULL};
+  const TTest *const tests[] = {bound_is_of_the_row, bombs_are_refused_in_bounded_memory, patterns_are_bounded,
+                                long_values_pass,    run_ends_when_the_host_says_so,      NULL};
   return unit_main("filter bounds", tests);
 }
