@@ -154,14 +154,15 @@ void tide_catalog_partition_change(sqlite3 *db, struct tide_names names, int64_t
                                    const struct tide_partition_change *change, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_pool_take(
       names.pool, db, err,
-      "UPDATE " TIDE_TABLE("partition") " SET written = written + ?1, pruned = pruned + ?2,"
-                                        " pruned_upto = max(pruned_upto, ?3), last_since = max(last_since, ?4)"
-                                        " WHERE id = ?5 AND written <= ?6 - ?1 AND pruned <= ?6 - ?2",
+      "UPDATE " TIDE_TABLE("partition") " SET written = written + ?1, deleted = deleted + ?2, pruned = pruned + ?3,"
+                                        " pruned_upto = max(pruned_upto, ?4), last_since = max(last_since, ?5)"
+                                        " WHERE id = ?6 AND written <= ?7 - ?1 AND deleted <= ?7 - ?2"
+                                        " AND pruned <= ?7 - ?3",
       names.schema, names.dataset);
   tide_stmt_bind_ints(stmt,
-                      (const int64_t[]){change->written, change->pruned, change->pruned_upto, change->last_since,
-                                        partition, TIDE_CATALOG_COUNT_MAX},
-                      6);
+                      (const int64_t[]){change->written, change->deleted, change->pruned, change->pruned_upto,
+                                        change->last_since, partition, TIDE_CATALOG_COUNT_MAX},
+                      7);
   tide_stmt_run(stmt, err);
   tide_stmt_pool_give(names.pool, stmt);
   if (!tide_err_is_set(err) && sqlite3_changes(db) == 0)

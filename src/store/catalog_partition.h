@@ -58,9 +58,11 @@ int64_t tide_catalog_partition_text(sqlite3_stmt *stmt, struct tide_names names,
 int64_t tide_catalog_partition_next(sqlite3 *db, struct tide_names names, int64_t above, struct tide_buf *out,
                                     struct tide_err *err);
 
-/* Changes a partition's counts: each is added but pruned_upto and last_since, which are raised to what is given. */
+/* Changes a partition's counts: each is added but pruned_upto and last_since, which are raised to what is given.
+ * SQLITE_CORRUPT_VTAB when there is no such partition, or a count would pass the highest there can be. */
 struct tide_partition_change {
   int64_t written;
+  int64_t deleted;
   int64_t pruned;
   int64_t pruned_upto;
   int64_t last_since;

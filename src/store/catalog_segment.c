@@ -3,6 +3,7 @@
 #include "base/stmt.h"
 #include "base/stmt_pool.h"
 #include "store/catalog.h"
+#include "store/catalog_partition.h"
 
 #define SEGMENT_COLUMNS                                                                                                \
   "partition, last_since, first_since, rows, deleted, pruned, revision, level, chunk, chunks, raw_bytes,"              \
@@ -92,15 +93,33 @@ void tide_catalog_segment_drop(sqlite3 *db, struct tide_names names, const struc
   tide_stmt_pool_give(names.pool, segment);
 }
 
-void tide_catalog_segment_count_pruned(sqlite3 *db, struct tide_names names, const struct tide_segment_row *row,
-                                       int64_t n, struct tide_err *err) {
+/* Adds to what is gone of a segment; each is 0 or more. */
+struct gone {
+  int64_t deleted;
+  int64_t pruned;
+};
+
+static void count_gone(sqlite3 *db, struct tide_names names, int64_t partition, int64_t last_since, struct gone gone,
+                       struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_pool_take(
       names.pool, db, err,
-      "UPDATE " TIDE_TABLE("segment") " SET pruned = pruned + ?1 WHERE partition = ?2 AND last_since = ?3",
+      "UPDATE " TIDE_TABLE(
+          "segment") " SET deleted = deleted + ?1, pruned = pruned + ?2"
+                     " WHERE partition = ?3 AND last_since = ?4 AND deleted <= rows - pruned - ?1 - ?2",
       names.schema, names.dataset);
-  tide_stmt_bind_ints(stmt, (const int64_t[]){n, row->partition, row->last_since}, 3);
+  tide_stmt_bind_ints(stmt, (const int64_t[]){gone.deleted, gone.pruned, partition, last_since}, 4);
   tide_stmt_run(stmt, err);
   tide_stmt_pool_give(names.pool, stmt);
+  if (!tide_err_is_set(err) && sqlite3_changes(db) == 0)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                 "dataset %s: %s_segment row (partition %lld, last_since %lld) is missing, or counts more rows as gone"
+                 " than it has",
+                 names.dataset, names.dataset, (long long)partition, (long long)last_since);
+}
+
+void tide_catalog_segment_count_pruned(sqlite3 *db, struct tide_names names, const struct tide_segment_row *row,
+                                       int64_t n, struct tide_err *err) {
+  count_gone(db, names, row->partition, row->last_since, (struct gone){.pruned = n}, err);
 }
 
 sqlite3_stmt *tide_catalog_all_segments(sqlite3 *db, struct tide_names names, const char *partition,
@@ -140,19 +159,7 @@ void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t p
 
 void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last,
                                 int64_t n, struct tide_err *err) {
-  sqlite3_stmt *count = tide_stmt_pool_take(
-      names.pool, db, err, "UPDATE " TIDE_TABLE("partition") " SET deleted = deleted + ?1 WHERE id = ?2", names.schema,
-      names.dataset);
-  tide_stmt_bind_ints(count, (const int64_t[]){n, partition}, 2);
-  tide_stmt_run(count, err);
-  tide_stmt_pool_give(names.pool, count);
-  if (segment_last == 0)
-    return;
-  sqlite3_stmt *segment = tide_stmt_pool_take(
-      names.pool, db, err,
-      "UPDATE " TIDE_TABLE("segment") " SET deleted = deleted + ?1 WHERE partition = ?2 AND last_since = ?3",
-      names.schema, names.dataset);
-  tide_stmt_bind_ints(segment, (const int64_t[]){n, partition, segment_last}, 3);
-  tide_stmt_run(segment, err);
-  tide_stmt_pool_give(names.pool, segment);
+  tide_catalog_partition_change(db, names, partition, &(struct tide_partition_change){.deleted = n}, err);
+  if (segment_last != 0)
+    count_gone(db, names, partition, segment_last, (struct gone){.deleted = n}, err);
 }

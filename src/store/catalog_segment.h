@@ -48,7 +48,8 @@ void tide_catalog_segments_seek_upto(sqlite3_stmt *stmt, int64_t upto);
 void tide_catalog_segment_drop(sqlite3 *db, struct tide_names names, const struct tide_segment_row *row,
                                struct tide_err *err);
 
-/* Counts n more rows of a segment as pruned. */
+/* Counts n more rows of a segment as pruned. SQLITE_CORRUPT_VTAB when there is no such segment, or it then had more
+ * gone than it has. */
 void tide_catalog_segment_count_pruned(sqlite3 *db, struct tide_names names, const struct tide_segment_row *row,
                                        int64_t n, struct tide_err *err);
 
@@ -66,7 +67,8 @@ struct tide_segment_totals {
 void tide_catalog_segment_totals(sqlite3 *db, struct tide_names names, int64_t partition,
                                  struct tide_segment_totals *ret_totals, struct tide_err *err);
 
-/* Counts n more deleted rows in a segment (last_since 0: none, the rows lie in the tail) and in its partition. */
+/* Counts n more deleted rows in a segment (last_since 0: none, the rows lie in the tail) and in its partition.
+ * SQLITE_CORRUPT_VTAB when one of them is missing or has no room for it. */
 void tide_catalog_count_deleted(sqlite3 *db, struct tide_names names, int64_t partition, int64_t segment_last,
                                 int64_t n, struct tide_err *err);
 

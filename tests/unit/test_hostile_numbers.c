@@ -112,6 +112,13 @@ START_TEST(counters_do_not_pass_their_end) {
   refuses_to_pass("UPDATE logs_partition SET written = " HIGHEST " WHERE id = 1",
                   "dataset logs: logs_partition (id 1) is missing, or counts more rows than there can be",
                   "SELECT tidemark_flush('logs')");
+  refuses_to_pass("DELETE FROM tidemark_batch; UPDATE logs_partition SET deleted = " HIGHEST " WHERE id = 1",
+                  "dataset logs: logs_partition (id 1) is missing, or counts more rows than there can be",
+                  "DELETE FROM logs WHERE since = 1");
+  refuses_to_pass("DELETE FROM tidemark_batch; UPDATE logs_segment SET deleted = 3 WHERE last_since = 3",
+                  "dataset logs: logs_segment row (partition 1, last_since 3) is missing, or counts more rows as gone"
+                  " than it has",
+                  "DELETE FROM logs WHERE since = 1");
 }
 END_TEST
 
