@@ -66,7 +66,7 @@ static inline void archive_add_lines(const char *object, const struct tide_buf *
 /* All but Parquet, and what lies beside the commits of a Delta table. */
 static inline bool archive_has_lines(const char *object) {
   return strstr(object, ".parquet") == NULL &&
-         (strstr(object, "_delta_log/") == NULL || strstr(object, ".json") != NULL);
+         (strstr(object, "/_delta_log/") == NULL || strstr(object, ".json") != NULL);
 }
 
 static inline int archive_visit(const char *path, const struct stat *st, int type, struct FTW *where) {
