@@ -110,8 +110,10 @@ START_TEST(every_policy) {
     if (strncmp(trial.sql, reads[i], strlen(reads[i])) == 0 && strstr(trial.sql, "tidemark_guard") == NULL)
       ck_assert_msg(trial.told == 0, "who may read may not: %s", trial.sql);
   }
-  for (long n = 2; n <= policies_count; n++)
-    trial_run(&policing, n);
+  for (long n = 2; n <= policies_count; n++) {
+    if (faults_takes(_i, n, 5))
+      trial_run(&policing, n);
+  }
   trial_end();
 }
 END_TEST
