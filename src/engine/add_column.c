@@ -54,10 +54,16 @@ static void add(struct tide_dataset *ds, const struct tide_column *column, bool 
   sqlite3 *db = ds->conn->db;
   tide_catalog_column_add(db, tide_dataset_names(ds), ds->spec->ncolumns, column, err);
   if (nested && !tide_err_is_set(err))
-    tide_catalog_undeclare(db);
+    tide_catalog_undeclare(db, err);
   tide_catalog_redeclare(db, ds->schema, err);
   tide_dataset_forget(ds);
   tide_dataset_refresh(ds, err);
+}
+
+static void declare_anew(struct tide_dataset *ds, const struct tide_column *column, struct tide_err *err) {
+  tide_catalog_undeclare(ds->conn->db, err);
+  tide_err_prefix(err, "dataset %s has the column \"%w\" now, but this connection does not see it: open a new one",
+                  ds->name, column->name);
 }
 
 int tide_add_column(struct tide_dataset *ds, const struct tide_column *column, bool *ret_added, struct tide_err *err) {
@@ -67,16 +73,17 @@ int tide_add_column(struct tide_dataset *ds, const struct tide_column *column, b
     return err->rc;
   check_no_writer(ds, err);
   const bool nested = !sqlite3_get_autocommit(ds->conn->db);
+  if (!nested && !tide_err_is_set(err))
+    tide_catalog_undeclare(ds->conn->db, err); /* whoever may not do so is told before there is a column */
   tide_work_begin(ds, "tidemark_add_column", &work, err);
   const bool there = has_column(ds, column, err); /* another connection may have been quicker */
   if (!there && !tide_err_is_set(err))
     check_column(ds, column, err);
-  if (!there && !tide_err_is_set(err)) {
+  if (!there && !tide_err_is_set(err))
     add(ds, column, nested, err);
-    *ret_added = !tide_err_is_set(err);
-  }
   tide_work_end(&work, err);
-  if (*ret_added && !nested)
-    tide_catalog_undeclare(ds->conn->db);
+  if (!there && !nested && !tide_err_is_set(err))
+    declare_anew(ds, column, err);
+  *ret_added = !there && !tide_err_is_set(err);
   return err->rc;
 }

@@ -174,23 +174,42 @@ sqlite3_stmt *tide_catalog_literal(sqlite3 *db, const struct tide_literal *liter
 }
 
 /* SQLite itself adds no column to a virtual table; this connection declares one anew after writable_schema=RESET.
- * Without a space it obeys an interrupted connection too, though it says that it did not. */
-void tide_catalog_undeclare(sqlite3 *db) {
-  struct tide_err ignored = {0};
+ * Without a space it obeys an interrupted connection too, though it says that it did not; and what a host's authorizer
+ * ignores says nothing. It was done when writable_schema is off afterwards. */
+void tide_catalog_undeclare(sqlite3 *db, struct tide_err *err) {
+  struct tide_err said = {0};
   int writable = 0;
+  int pending = 0;
   sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, -1, &writable);
-  tide_stmt_exec(db, &ignored, "PRAGMA\"writable_schema\"=RESET;");
+  sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL);
+  tide_stmt_exec(db, &said, "PRAGMA\"writable_schema\"=RESET;");
+  sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, -1, &pending);
   sqlite3_db_config(db, SQLITE_DBCONFIG_WRITABLE_SCHEMA, writable, NULL);
+  if (!pending)
+    return;
+  tide_err_set(&said, SQLITE_AUTH, "the host's authorizer ignores it");
+  tide_err_prefix(&said, "PRAGMA writable_schema=RESET");
+  tide_err_set(err, said.rc, "%s", said.msg);
 }
 
 /* When memory fails while SQLite reads the changed schema, it forgets all of it, and no statement that is not at work
- * can be run any more: one that counts as a write, and is on its row, has the transaction rolled back. */
+ * can be run any more: one that counts as a write, and is on its row, has the transaction rolled back. A host that denies
+ * the pragma goes without. */
+static sqlite3_stmt *guard_begin(sqlite3 *db, const char *schema, struct tide_err *err) {
+  struct tide_err said = {0};
+  sqlite3_stmt *guard =
+      tide_err_is_set(err) ? NULL : tide_stmt_prepare(db, &said, "PRAGMA \"%w\".journal_mode", schema);
+  tide_stmt_row(guard, &said);
+  if (tide_err_is_set(&said) && said.rc != SQLITE_AUTH)
+    tide_err_set(err, said.rc, "%s", said.msg);
+  return guard;
+}
+
 void tide_catalog_redeclare(sqlite3 *db, const char *schema, struct tide_err *err) {
-  sqlite3_stmt *guard = tide_stmt_prepare(db, err, "PRAGMA \"%w\".journal_mode", schema);
-  tide_stmt_row(guard, err);
+  sqlite3_stmt *guard = guard_begin(db, schema, err);
   tide_stmt_exec(db, err, "CREATE VIEW \"%w\".tidemark_redeclared AS SELECT 1", schema);
   tide_stmt_exec(db, err, "DROP VIEW \"%w\".tidemark_redeclared", schema);
-  if (tide_err_is_set(err))
+  if (guard != NULL && tide_err_is_set(err))
     sqlite3_step(guard);
   sqlite3_finalize(guard);
 }
