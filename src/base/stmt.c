@@ -87,7 +87,7 @@ sqlite3_stmt *tide_stmt_prepare(sqlite3 *db, struct tide_err *err, const char *f
 
 /* A host's authorizer that answers SQLITE_IGNORE makes nothing of a write, and SQLite does not say so. */
 static bool is_ignored_write(sqlite3_stmt *stmt) {
-  static const char *const words[] = {"INSERT ", "UPDATE ", "DELETE ", "CREATE ", "ALTER "};
+  static const char *const words[] = {"INSERT ", "UPDATE ", "DELETE ", "CREATE ", "ALTER ", "DROP "};
   if (!sqlite3_stmt_readonly(stmt))
     return false;
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {

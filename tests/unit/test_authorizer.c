@@ -114,11 +114,29 @@ START_TEST(column_without_the_journal_mode) {
 }
 END_TEST
 
+/* ---- what is dropped ---- */
+
+START_TEST(drop_that_is_ignored) {
+  begin();
+  append("a", 2);
+  forbid(answers[_i], SQLITE_DROP_TABLE, "logs_tail", NULL);
+  db_refuses(db, 0, "authoriz", "DROP TABLE logs");
+  allow();
+  assert_int(db, 2, "SELECT count(*) FROM logs");
+  forbid(answers[_i], SQLITE_DROP_VIEW, "tidemark_redeclared", NULL);
+  db_refuses(db, SQLITE_AUTH, "authoriz", "SELECT tidemark_add_column('logs', 'x')");
+  allow();
+  assert_int(db, 1, "SELECT tidemark_add_column('logs', 'x') ->> 'added'");
+  db_exec(db, "DROP TABLE logs; CREATE VIRTUAL TABLE logs USING tidemark(x)");
+  end();
+}
+END_TEST
+
 int main(void) {
   Suite *suite = suite_create("authorizer");
   TCase *tcase = tcase_create("authorizer");
   const TTest *const tests[] = {column_that_the_connection_could_not_see, column_that_is_there_but_not_seen,
-                                column_without_the_journal_mode};
+                                column_without_the_journal_mode, drop_that_is_ignored};
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
     tcase_add_loop_test(tcase, tests[i], 0, (int)(sizeof answers / sizeof *answers));
   suite_add_tcase(suite, tcase);
