@@ -114,14 +114,26 @@ void tide_durable_begin_plain(sqlite3 *db, const char *schema, struct tide_durab
   begin(ret_durable, err);
 }
 
+/* Raises it to EXTRA, and sees that it is. Temporary tables go with the connection, and have no such setting. */
+static void raise_synchronous(struct tide_durable *durable, struct tide_err *err) {
+  static const char read[] = "PRAGMA \"%w\".synchronous";
+  if (sqlite3_stricmp(durable->schema, "temp") == 0)
+    return;
+  int level = (int)tide_stmt_int(durable->db, -1, err, read, durable->schema);
+  if (level >= 0 && level != SYNCHRONOUS_EXTRA && !tide_err_is_set(err)) {
+    durable->synchronous = level;
+    set_synchronous(durable, SYNCHRONOUS_EXTRA, err);
+    level = (int)tide_stmt_int(durable->db, -1, err, read, durable->schema);
+  }
+  if (level != SYNCHRONOUS_EXTRA)
+    tide_err_set(err, SQLITE_AUTH, "the host's authorizer ignores PRAGMA synchronous: schema %s cannot be made durable",
+                 durable->schema);
+}
+
 void tide_durable_begin(sqlite3 *db, const char *schema, struct tide_durable *ret_durable, struct tide_err *err) {
   *ret_durable = idle(db, schema);
   tide_durable_check_writable(db, schema, err);
-  const int level = (int)tide_stmt_int(db, SYNCHRONOUS_EXTRA, err, "PRAGMA \"%w\".synchronous", schema);
-  if (level != SYNCHRONOUS_EXTRA && !tide_err_is_set(err)) {
-    ret_durable->synchronous = level;
-    set_synchronous(ret_durable, SYNCHRONOUS_EXTRA, err);
-  }
+  raise_synchronous(ret_durable, err);
   begin(ret_durable, err);
 }
 

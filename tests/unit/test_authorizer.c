@@ -38,6 +38,43 @@ static void allow(void) {
 
 static const int answers[] = {SQLITE_DENY, SQLITE_IGNORE};
 
+/* ---- transactions ---- */
+
+static int judge_setting(void *data, int action, const char *a, const char *b, const char *schema,
+                         const char *trigger) {
+  return b == NULL ? SQLITE_OK : judge(data, action, a, b, schema, trigger);
+}
+
+/* Durable is what PRAGMA synchronous makes so: neither when it cannot be read nor when it cannot be set. */
+START_TEST(claim_that_would_not_be_durable) {
+  begin();
+  append("a", 1);
+  db_exec(db, "PRAGMA synchronous = off; INSERT INTO tidemark_sink(sink, dataset) VALUES ('mine', 'logs')");
+  for (int read = 0; read <= 1; read++) {
+    forbid(answers[_i], SQLITE_PRAGMA, "synchronous", NULL);
+    if (!read)
+      sqlite3_set_authorizer(db, judge_setting, NULL);
+    db_refuses(db, SQLITE_AUTH, "authoriz", "SELECT tidemark_claim('mine', 'logs')");
+    allow();
+    assert_int(db, 0, "SELECT count(*) FROM tidemark_batch");
+    assert_int(db, 0, "PRAGMA synchronous");
+  }
+  assert_int(db, 1, "SELECT tidemark_claim('mine', 'logs')");
+  assert_int(db, 0, "PRAGMA synchronous");
+  end();
+}
+END_TEST
+
+/* Temporary tables have no such setting. */
+START_TEST(claim_of_what_is_temporary) {
+  begin();
+  db_exec(db, "CREATE VIRTUAL TABLE temp.mine USING tidemark(x); INSERT INTO temp.mine VALUES (1);"
+              "INSERT INTO temp.tidemark_sink(sink, dataset) VALUES ('mine', 'mine')");
+  assert_int(db, 1, "SELECT tidemark_claim('mine', 'temp.mine')");
+  end();
+}
+END_TEST
+
 /* ---- columns ---- */
 
 static void assert_no_column_then_add_it(void) {
@@ -135,8 +172,9 @@ END_TEST
 int main(void) {
   Suite *suite = suite_create("authorizer");
   TCase *tcase = tcase_create("authorizer");
-  const TTest *const tests[] = {column_that_the_connection_could_not_see, column_that_is_there_but_not_seen,
-                                column_without_the_journal_mode, drop_that_is_ignored};
+  const TTest *const tests[] = {claim_that_would_not_be_durable,          claim_of_what_is_temporary,
+                                column_that_the_connection_could_not_see, column_that_is_there_but_not_seen,
+                                column_without_the_journal_mode,          drop_that_is_ignored};
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
     tcase_add_loop_test(tcase, tests[i], 0, (int)(sizeof answers / sizeof *answers));
   suite_add_tcase(suite, tcase);
