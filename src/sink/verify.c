@@ -1,5 +1,4 @@
 #include "sink/verify.h"
-#include "sink/deliver.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -244,24 +243,28 @@ static bool see_object(void *context, const char *name, int64_t size, struct tid
   return !tide_err_is_set(err);
 }
 
-/* Each generation has a folder of its own. The next one is asked for: a number of the log is not counted up to. */
-static void look_for_others(struct verifying *at, struct tide_err *err) {
+/* Each generation has a folder of its own. */
+static void look_into_folder(struct verifying *at, int64_t generation, struct tide_err *err) {
   struct tide_buf folder = {0};
   tide_partition_encode_name(at->sink->prefix, strlen(at->sink->prefix), &folder, err);
-  const size_t prefix_size = folder.len;
-  for (at->generation = 0; at->generation >= 0 && at->generation <= at->extent.generation;
-       at->generation = tide_log_next_generation(&at->log, at->generation, err)) {
-    folder.len = prefix_size;
-    if (at->generation > 0)
-      tide_buf_printf(&folder, err, ".g%lld", (long long)at->generation);
-    tide_buf_put_u8(&folder, 0, err);
-    tide_interrupt_is_pending(at->interrupt, err);
-    if (tide_err_is_set(err))
-      break;
-    at->folder = (const char *)folder.data;
+  if (generation > 0)
+    tide_buf_printf(&folder, err, ".g%lld", (long long)generation);
+  tide_buf_put_u8(&folder, 0, err);
+  tide_interrupt_is_pending(at->interrupt, err);
+  at->generation = generation;
+  at->folder = (const char *)folder.data;
+  if (!tide_err_is_set(err))
     at->target->methods->list(at->target, at->folder, NULL, see_object, at, err);
-  }
+  at->folder = NULL;
   tide_buf_clear(&folder);
+}
+
+static void look_for_others(struct verifying *at, struct tide_err *err) {
+  struct tide_generations generations;
+  tide_generations_read(&at->log, &generations, err);
+  for (size_t i = 0; i < generations.count && !tide_err_is_set(err); i++)
+    look_into_folder(at, generations.numbers[i], err);
+  tide_generations_clear(&generations);
 }
 
 /* ---- all of it ---- */

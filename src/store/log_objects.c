@@ -4,13 +4,13 @@
 
 #include "base/mem.h"
 #include "base/stmt.h"
+#include "store/catalog.h"
 
 void tide_log_extent_read(const struct tide_log_of *of, struct tide_log_extent *ret_extent, struct tide_err *err) {
   struct tide_log_extent extent = {0};
   sqlite3_stmt *stmt = tide_stmt_prepare(
       of->db, err,
       "SELECT min(id) FILTER (WHERE kind = 'batch'), (SELECT max(id) FROM \"%w\".tidemark_export_log),"
-      " max(generation),"
       " (SELECT sum(batches) FROM \"%w\".tidemark_export_total WHERE sink = %Q AND dataset = %Q),"
       " (SELECT sum(bytes) FROM \"%w\".tidemark_export_total WHERE sink = %Q AND dataset = %Q)"
       " FROM \"%w\".tidemark_export_log WHERE sink = %Q AND dataset = %Q",
@@ -19,19 +19,44 @@ void tide_log_extent_read(const struct tide_log_of *of, struct tide_log_extent *
   if (tide_stmt_row(stmt, err)) {
     extent.first_id = sqlite3_column_int64(stmt, 0);
     extent.last_id = sqlite3_column_int64(stmt, 1);
-    extent.generation = sqlite3_column_int64(stmt, 2);
-    extent.trimmed_batches = sqlite3_column_int64(stmt, 3);
-    extent.trimmed_bytes = sqlite3_column_int64(stmt, 4);
+    extent.trimmed_batches = sqlite3_column_int64(stmt, 2);
+    extent.trimmed_bytes = sqlite3_column_int64(stmt, 3);
   }
   sqlite3_finalize(stmt);
   *ret_extent = extent;
 }
 
-int64_t tide_log_next_generation(const struct tide_log_of *of, int64_t above, struct tide_err *err) {
-  return tide_stmt_int(of->db, -1, err,
-                       "SELECT min(generation) FROM \"%w\".tidemark_export_log"
-                       " WHERE generation > %lld AND sink = %Q AND dataset = %Q",
-                       of->schema, (long long)above, of->sink, of->dataset);
+static void add_generation(const struct tide_log_of *of, sqlite3_stmt *stmt, struct tide_generations *generations,
+                           struct tide_err *err) {
+  void *numbers = generations->numbers;
+  if (!tide_stmt_are_ints(stmt, 0, 1) || !tide_catalog_is_count(sqlite3_column_int64(stmt, 0)))
+    tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                 "tidemark_export_log or tidemark_export_total, sink %s, dataset %s: a generation is no number that"
+                 " there can be",
+                 of->sink, of->dataset);
+  else if (tide_grow(&numbers, &generations->cap, generations->count + 1, sizeof *generations->numbers, err) == 0) {
+    generations->numbers = numbers;
+    generations->numbers[generations->count++] = sqlite3_column_int64(stmt, 0);
+  }
+}
+
+void tide_generations_read(const struct tide_log_of *of, struct tide_generations *ret_generations,
+                           struct tide_err *err) {
+  struct tide_generations generations = {0};
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      of->db, err,
+      "SELECT 0 UNION SELECT generation FROM \"%w\".tidemark_export_log WHERE sink = %Q AND dataset = %Q"
+      " UNION SELECT generation FROM \"%w\".tidemark_export_total WHERE sink = %Q AND dataset = %Q ORDER BY 1",
+      of->schema, of->sink, of->dataset, of->schema, of->sink, of->dataset);
+  while (tide_stmt_row(stmt, err))
+    add_generation(of, stmt, &generations, err);
+  sqlite3_finalize(stmt);
+  *ret_generations = generations;
+}
+
+void tide_generations_clear(struct tide_generations *generations) {
+  tide_free(generations->numbers);
+  *generations = (struct tide_generations){0};
 }
 
 /* ---- pages ---- */
@@ -54,6 +79,12 @@ bool tide_log_page_read(const struct tide_log_of *of, int64_t above, int64_t upt
                         " AND kind = 'batch' AND object IS NOT NULL ORDER BY id LIMIT %d",
                         of->schema, (long long)above, (long long)upto, of->sink, of->dataset, (int)TIDE_LOG_PAGE_ROWS);
   while (tide_stmt_row(stmt, err)) {
+    if (!tide_stmt_are_ints(stmt, 0, 2)) {
+      tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                   "tidemark_export_log, sink %s, dataset %s: id or bytes of a row behind row %lld is no number",
+                   of->sink, of->dataset, (long long)above);
+      break;
+    }
     struct tide_log_object *row = &page->rows[page->count++];
     row->id = sqlite3_column_int64(stmt, 0);
     row->bytes = sqlite3_column_int64(stmt, 1);

@@ -22,13 +22,21 @@ struct tide_log_of {
 struct tide_log_extent {
   int64_t first_id;        /* the first batch of it; 0: there is none */
   int64_t last_id;         /* the last row of the whole log */
-  int64_t generation;      /* the highest */
   int64_t trimmed_batches; /* that housekeeping took out of the log */
   int64_t trimmed_bytes;
 };
 void tide_log_extent_read(const struct tide_log_of *of, struct tide_log_extent *ret_extent, struct tide_err *err);
-/* The lowest generation above one; -1: there is none. */
-int64_t tide_log_next_generation(const struct tide_log_of *of, int64_t above, struct tide_err *err);
+
+/* The generations that the log has, or had before it was trimmed, each once, ascending from 0. SQLITE_CORRUPT_VTAB for
+ * one that cannot be. All zero is an empty list. */
+struct tide_generations {
+  int64_t *numbers;
+  size_t count;
+  size_t cap;
+};
+void tide_generations_read(const struct tide_log_of *of, struct tide_generations *ret_generations,
+                           struct tide_err *err);
+void tide_generations_clear(struct tide_generations *generations);
 
 struct tide_log_object {
   int64_t id;

@@ -138,12 +138,26 @@ START_TEST(numbers_that_are_texts) {
 }
 END_TEST
 
-/* A number of the log is not counted up to. */
+/* A number of the log is not counted up to, and one that is none does not keep a walk where it is. */
 START_TEST(a_generation_beyond_all) {
+  static const char *const generations[] = {"9223372036854775807", "-1", "'abc'", "0.5"};
+  for (size_t i = 0; i < sizeof generations / sizeof *generations; i++) {
+    begin_sink();
+    assert_int(db, 0, "SELECT json_extract(tidemark_export('out', 'now'), '$.failed')");
+    loosen("tidemark_export_log");
+    damage(
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, 'generation INTEGER', 'generation')"
+        " WHERE name = 'tidemark_export_log'");
+    damage("UPDATE tidemark_export_log SET generation = %s WHERE sink = 'out' AND partition = 'source=a'",
+           generations[i]);
+    db_refuses(db, SQLITE_CORRUPT, "sink out, dataset logs: a generation is no number that there can be",
+               "SELECT tidemark_verify('out')");
+    ck_assert_int_lt(hostile_steps, HOSTILE_STEPS_MAX);
+    end();
+  }
   begin_sink();
   assert_int(db, 0, "SELECT json_extract(tidemark_export('out', 'now'), '$.failed')");
-  damage(
-      "UPDATE tidemark_export_log SET generation = 9223372036854775807 WHERE sink = 'out' AND partition = 'source=a'");
+  damage("UPDATE tidemark_export_log SET generation = 4611686018427387904 WHERE sink = 'out'");
   assert_int(db, 1, "SELECT json_extract(tidemark_verify('out'), '$.objects') > 0");
   ck_assert_int_lt(hostile_steps, HOSTILE_STEPS_MAX);
   end();

@@ -234,6 +234,28 @@ START_TEST(sink_that_was_forked_knows_its_names) {
 }
 END_TEST
 
+/* The log of the generations before the last was trimmed; their folders are there. */
+START_TEST(folders_of_trimmed_generations_are_looked_into) {
+  char command[600];
+  begin();
+  append_many(2, 10);
+  for (int generation = 0; generation < 3; generation++) {
+    if (generation > 0)
+      db_exec(db, "SELECT tidemark_rewind('s', 'logs', 'source=web', 0, 'again')");
+    ck_assert_str_eq(tick("rows"), "2");
+  }
+  db_exec(db, "DELETE FROM tidemark_export_log WHERE id < (SELECT max(id) FROM tidemark_export_log)");
+  assert_text(db, "1|1|2|0",
+              "SELECT e ->> 'ok', e ->> 'objects', e ->> '$.trimmed.objects', e ->> '$.counts.extra'"
+              " FROM (SELECT tidemark_verify('s') AS e)");
+  snprintf(command, sizeof command,
+           "cd '%s/logs.g1/source=web' && cp *.ndjson stray.$(echo *.ndjson | cut -d. -f2).ndjson", folder);
+  ck_assert_int_eq(system(command), 0);
+  assert_text(db, "0|1", "SELECT e ->> 'ok', e ->> '$.counts.extra' FROM (SELECT tidemark_verify('s') AS e)");
+  end();
+}
+END_TEST
+
 /* ---- meanwhile ---- */
 
 /* While the target works others write, and the file's WAL can be emptied: nothing is held. */
@@ -371,6 +393,7 @@ int main(void) {
                                 objects_without_a_hash_count_by_size,
                                 what_was_forwarded_is_not_read_back,
                                 sink_that_was_forked_knows_its_names,
+                                folders_of_trimmed_generations_are_looked_into,
                                 no_snapshot_is_held_while_the_target_works,
                                 object_that_arrives_meanwhile_is_not_extra,
                                 interrupt_ends_it,
