@@ -293,6 +293,12 @@ bool tide_exportlog_last_rewind(sqlite3 *db, struct tide_names names, const char
     row.until = sqlite3_column_int64(stmt, 2);
     row.rows = sqlite3_column_int64(stmt, 3);
     row.reason = tide_stmt_copy_text(stmt, 4, err);
+    if (!tide_stmt_are_ints(stmt, 0, 4) || row.reason == NULL)
+      tide_err_set(
+          err, SQLITE_CORRUPT_VTAB,
+          "tidemark_export_log, sink %s, dataset %s, partition '%s': the last row, a rewind, lacks a number or its"
+          " reason",
+          sink, names.dataset, partition);
   }
   sqlite3_finalize(stmt);
   if (!found || tide_err_is_set(err)) {

@@ -164,6 +164,18 @@ START_TEST(a_generation_beyond_all) {
 }
 END_TEST
 
+START_TEST(rewind_without_a_reason) {
+  begin_sink();
+  assert_int(db, 0, "SELECT json_extract(tidemark_export('out', 'now'), '$.failed')");
+  assert_int(db, 0, "SELECT tidemark_rewind('out', 'logs', 'source=a', 1, 'because') ->> 'until' <> 1");
+  damage("UPDATE tidemark_export_log SET reason = NULL WHERE kind = 'rewind'");
+  db_refuses(db, SQLITE_CORRUPT,
+             "tidemark_export_log, sink out, dataset logs, partition 'source=a': the last row, a rewind, lacks",
+             "SELECT tidemark_rewind('out', 'logs', 'source=a', 1, 'because')");
+  end();
+}
+END_TEST
+
 START_TEST(rows_without_a_name) {
   static const char *const tables[][2] = {
       {"tidemark_sink", "sink"},       {"tidemark_sink_state", "sink"}, {"tidemark_export_log", "partition"},
@@ -259,6 +271,7 @@ int main(void) {
                                 values_of_other_types,
                                 numbers_that_are_texts,
                                 a_generation_beyond_all,
+                                rewind_without_a_reason,
                                 rows_without_a_name,
                                 texts_that_nest_without_end,
                                 a_json_value_that_nests_without_end,
