@@ -45,6 +45,12 @@ struct log_end {
   int64_t until;
 };
 
+/* One that is no count is damage, and the next row is held against 0: it can be added to. */
+static int64_t generation_of(sqlite3_stmt *stmt, int column) {
+  const int64_t generation = sqlite3_column_int64(stmt, column);
+  return tide_catalog_is_count(generation) ? generation : 0;
+}
+
 /* From the trimmed rows, when there were any. A partition's first row begins at the start that its sink had then. */
 static void begin_partition(struct checking *at, const struct sink *sink, sqlite3_stmt *log, struct log_end *end,
                             struct tide_err *err) {
@@ -65,15 +71,21 @@ static void begin_partition(struct checking *at, const struct sink *sink, sqlite
   bind_place(at->trimmed, sink, text, size);
   if (tide_stmt_row(at->trimmed, err)) {
     end->known = true;
-    end->generation = sqlite3_column_int64(at->trimmed, 0);
+    end->generation = generation_of(at->trimmed, 0);
     end->until = sqlite3_column_int64(at->trimmed, 1);
+    if (!tide_stmt_are_ints(at->trimmed, 0, 2) || end->generation != sqlite3_column_int64(at->trimmed, 0))
+      tide_check_report_add(
+          check->report, err,
+          "tidemark_export_total, sink '%s', partition '%s': its last generation or until is no number that"
+          " there can be",
+          sink->name, text);
   }
   sqlite3_reset(at->trimmed);
 }
 
-static bool is_same_partition(const struct log_end *end, sqlite3_stmt *log) {
-  const char *text = (const char *)sqlite3_column_text(log, 0);
-  const size_t size = (size_t)sqlite3_column_bytes(log, 0);
+static bool is_same_partition(const struct log_end *end, sqlite3_stmt *log, struct tide_err *err) {
+  size_t size = 0;
+  const char *text = tide_stmt_text(log, 0, &size, err);
   return text != NULL && end->partition.len == size + 1 && memcmp(end->partition.data, text, size) == 0;
 }
 
@@ -85,23 +97,30 @@ static void check_log_row(struct checking *at, const struct sink *sink, sqlite3_
   const bool rewinds = sqlite3_column_int(log, 3);
   const int64_t since = sqlite3_column_int64(log, 4);
   const int64_t until = sqlite3_column_int64(log, 5);
+  const int64_t expected = end->generation + rewinds;
   const char *partition = (const char *)end->partition.data;
+  if (!tide_stmt_are_ints(log, 1, 5))
+    tide_check_report_add(
+        report, err,
+        "tidemark_export_log row %lld, sink '%s', partition '%s': its generation, since or until is no"
+        " number",
+        id, sink->name, partition);
   if (end->known && since != end->until)
     tide_check_report_add(report, err,
                           "tidemark_export_log row %lld, sink '%s', partition '%s': it begins at %lld, the one before"
                           " ends at %lld",
                           id, sink->name, partition, (long long)since, (long long)end->until);
-  if (generation != end->generation + rewinds)
+  if (generation != expected)
     tide_check_report_add(report, err,
                           "tidemark_export_log row %lld, sink '%s', partition '%s': its generation is %lld, expected"
                           " %lld",
-                          id, sink->name, partition, (long long)generation, (long long)(end->generation + rewinds));
+                          id, sink->name, partition, (long long)generation, (long long)expected);
   if (rewinds ? until >= since || until < 0 : until <= since)
     tide_check_report_add(report, err,
                           "tidemark_export_log row %lld, sink '%s', partition '%s': it goes from %lld to %lld", id,
                           sink->name, partition, (long long)since, (long long)until);
   end->known = true;
-  end->generation = generation;
+  end->generation = generation_of(log, 2);
   end->until = until;
 }
 
@@ -111,7 +130,7 @@ static void check_sink_log(struct checking *at, const struct sink *sink, struct 
   if (log != NULL)
     sqlite3_bind_text(log, 1, sink->name, -1, SQLITE_STATIC);
   while (tide_stmt_row(log, err)) {
-    if (!is_same_partition(&end, log))
+    if (!is_same_partition(&end, log, err))
       begin_partition(at, sink, log, &end, err);
     if (!tide_err_is_set(err))
       check_log_row(at, sink, log, &end, err);
