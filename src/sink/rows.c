@@ -15,11 +15,24 @@ static void open_filter(struct tide_rows *rows, struct tide_err *err) {
     tide_filter_heed(rows->filter, rows->interrupt);
 }
 
+/* The text is one of ours: that it is no partition is damage. */
+static void decode_partition(struct tide_rows *rows, struct tide_err *err) {
+  struct tide_err own = {0};
+  if (tide_partition_decode(rows->spec, rows->partition, strlen(rows->partition), rows->values, &rows->value_bytes,
+                            &own) == 0)
+    return;
+  if (own.rc == SQLITE_ERROR) {
+    own.rc = SQLITE_CORRUPT_VTAB;
+    tide_err_prefix(&own, "dataset %s: tidemark_batch or %s_partition", rows->ds->name, rows->ds->name);
+  }
+  tide_err_set(err, own.rc, "%s", own.msg);
+}
+
 int tide_rows_open(struct tide_rows *rows, struct tide_dataset *ds, const struct tide_sink_config *config,
                    const char *partition, int64_t above, int64_t upto, struct tide_err *err) {
   *rows = (struct tide_rows){.ds = ds, .config = config, .partition = partition, .at = above, .upto = upto};
   rows->spec = tide_spec_ref(ds->spec);
-  tide_partition_decode(rows->spec, partition, strlen(partition), rows->values, &rows->value_bytes, err);
+  decode_partition(rows, err);
   if (config->filter != NULL && !tide_err_is_set(err))
     open_filter(rows, err);
   return err->rc;

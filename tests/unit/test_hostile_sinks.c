@@ -59,7 +59,8 @@ START_TEST(batches_that_cannot_be) {
   assert_one_fails(CHANGE("until = 9223372036854775807"), "until must not be beyond the newest row");
   assert_one_fails(CHANGE("rows = -1"), "was claimed with -1 rows");
   assert_one_fails(CHANGE("generation = 9223372036854775807"), "generation must be the present one");
-  assert_one_fails(CHANGE("partition = 'source=../..'"), "'source=../..' is no partition");
+  assert_one_fails(CHANGE("partition = 'source=../..'"),
+                   "dataset logs: tidemark_batch or logs_partition: 'source=../..' is no partition");
   assert_one_fails(CHANGE("object = NULL"), "has no target in its config");
   assert_one_fails(CHANGE("config = '{}'"), "has no target in its config");
   assert_one_fails(CHANGE("config = '[[['"), "malformed JSON");
