@@ -145,9 +145,12 @@ int64_t tide_catalog_partition_next(sqlite3 *db, struct tide_names names, int64_
     const char *text = tide_stmt_text(stmt, 1, &size, err);
     tide_buf_put(out, text, size, err);
     id = sqlite3_column_int64(stmt, 0);
+    if (!tide_stmt_are_ints(stmt, 0, 1) || text == NULL)
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition row (id %lld) contradicts itself", names.dataset,
+                   names.dataset, (long long)id);
   }
   tide_stmt_pool_give(names.pool, stmt);
-  return id;
+  return tide_err_is_set(err) ? 0 : id;
 }
 
 void tide_catalog_partition_change(sqlite3 *db, struct tide_names names, int64_t partition,

@@ -37,6 +37,11 @@ bool tide_dead_next(sqlite3 *db, const char *schema, const char *sink, const cha
     row.since = sqlite3_column_int64(stmt, ntexts + 1);
     row.attempts = sqlite3_column_int64(stmt, ntexts + 2);
     row.at = sqlite3_column_int64(stmt, ntexts + 3);
+    if (!tide_stmt_are_ints(stmt, ntexts, 4))
+      tide_err_set(
+          err, SQLITE_CORRUPT_VTAB,
+          "tidemark_dead is damaged: id, since, attempts or at of row %lld of sink %s, dataset %s is no number",
+          (long long)row.id, sink, dataset);
     for (int i = 0; i < ntexts; i++) {
       if (*texts[i] == NULL)
         tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_dead is damaged: row %lld lacks one of its texts",

@@ -2,6 +2,8 @@
  * or refused in words, in bounded time, and nothing that is written makes unreadable what could be read before. */
 #define _GNU_SOURCE
 #include "hostile_db.h"
+#include "store/catalog_partition.h"
+#include "store/dead.h"
 
 #define HIGHEST "4611686018427387904"
 
@@ -88,6 +90,31 @@ START_TEST(numbers_above_the_last_are_damage) {
 }
 END_TEST
 
+/* A walk goes on behind the id that it was given: behind 1, 1.5 came again and again. */
+START_TEST(ids_that_are_no_numbers) {
+  struct tide_err err = {0};
+  struct tide_buf text = {0};
+  struct tide_dead_row row = {0};
+  const struct tide_names names = {.schema = "main", .dataset = "logs"};
+  begin();
+  db_exec(db, "INSERT INTO tidemark_dead(sink, dataset, partition, since, payload, reason, at)"
+              " VALUES ('s', 'logs', 'source=a', 1, '{}', 'poison', 0)");
+  damage("CREATE TEMP TABLE dead AS SELECT * FROM tidemark_dead; DROP TABLE tidemark_dead;"
+         "CREATE TABLE tidemark_dead AS SELECT * FROM dead; UPDATE tidemark_dead SET id = 1.5;"
+         "CREATE TEMP TABLE partition AS SELECT * FROM logs_partition; DROP TABLE logs_partition;"
+         "CREATE TABLE logs_partition AS SELECT * FROM partition; UPDATE logs_partition SET id = id + 0.5");
+  ck_assert(!tide_dead_next(db, "main", "s", "logs", 1, 9, &row, &err));
+  ck_assert_msg(err.rc == SQLITE_CORRUPT_VTAB && strstr(err.msg, "row 1 of sink s, dataset logs is no number") != NULL,
+                "%s", err.msg);
+  err = (struct tide_err){0};
+  ck_assert_int_eq(tide_catalog_partition_next(db, names, 1, &text, &err), 0);
+  ck_assert_msg(err.rc == SQLITE_CORRUPT_VTAB, "%s", err.msg);
+  ck_assert_str_eq(err.msg, "dataset logs: logs_partition row (id 1) contradicts itself");
+  tide_buf_clear(&text);
+  end();
+}
+END_TEST
+
 /* ---- counters at their end ---- */
 
 /* Refused as a whole: what was there is read as before, also by who opens the file next. */
@@ -157,6 +184,7 @@ int main(void) {
                                 a_partition_that_is_none_is_named_with_its_dataset,
                                 the_last_number_is_given_and_none_behind_it,
                                 numbers_above_the_last_are_damage,
+                                ids_that_are_no_numbers,
                                 counters_do_not_pass_their_end,
                                 adopting_does_not_take_up_a_number_above_the_last,
                                 attempts_of_any_number,
