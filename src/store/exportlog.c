@@ -87,8 +87,8 @@ sqlite3_stmt *tide_batch_prepare(sqlite3 *db, const char *schema, int64_t above,
   return stmt;
 }
 
-/* Its numbers begin at that column, in the order of tide_batch_next. A batch that is nobody's has no lease, and one that
- * never failed has no time of its next try. */
+/* Its numbers begin at that column, in the order of tide_batch_next. A batch that is nobody's has no lease, and one
+ * that never failed has no time of its next try. */
 static bool has_numbers(sqlite3_stmt *stmt, int at) {
   enum { BATCH_TO_ROWS = 5, LEASE_UNTIL = BATCH_TO_ROWS, ATTEMPTS, NOT_BEFORE };
   static const int may_lack[] = {LEASE_UNTIL, NOT_BEFORE};

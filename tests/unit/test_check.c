@@ -405,17 +405,15 @@ START_TEST(export_log) {
       {"DELETE FROM tidemark_export_log WHERE id = 1; UPDATE tidemark_export_total SET until = 2",
        "tidemark_export_log row 2, sink 's', partition 'source=a': it begins at 3, the one before ends at 2"},
       {NO_RULE("export_log_update") "UPDATE tidemark_export_log SET generation = 9223372036854775807 WHERE id = 1;"
-                                    "UPDATE tidemark_export_log SET generation = 1, kind = 'rewind', since = 3, until "
-                                    "= 2, rows = 0"
-                                    " WHERE id = 2",
+                                    "UPDATE tidemark_export_log SET generation = 1, kind = 'rewind', since = 3,"
+                                    " until = 2, rows = 0 WHERE id = 2",
        "tidemark_export_log row 1, sink 's', partition 'source=a': its generation is 9223372036854775807, expected 0\n"
        "sink 's', partition 'source=a': its log accounts for 3 rows and 5 are still to come, but 7 were written and 1 "
        "deleted"},
       {"DELETE FROM tidemark_export_log WHERE id = 1; UPDATE tidemark_export_total SET generation = "
        "9223372036854775807",
        "tidemark_export_total, sink 's', partition 'source=a': its last generation or until is no number that there "
-       "can "
-       "be"},
+       "can be"},
       {"DELETE FROM tidemark_export_log WHERE id = 1; UPDATE tidemark_export_total SET generation = 1",
        "tidemark_export_log row 2, sink 's', partition 'source=a': its generation is 0, expected 1"},
       {NO_RULE("export_log_update") "UPDATE tidemark_export_log SET until = 100 WHERE id = 3;"
