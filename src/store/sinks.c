@@ -72,6 +72,25 @@ static char *stored_text(const char *text, const char *schema, char **ret_name, 
   return sql;
 }
 
+/* ret_name as above. */
+static bool has_earlier_view(sqlite3 *db, const char *schema, const char *text, char **ret_name, struct tide_err *err) {
+  char *sql = stored_text(text, schema, ret_name, err);
+  const bool has = tide_stmt_int(db, 0, err, "SELECT count(*) FROM \"%w\".sqlite_schema WHERE name = %Q AND sql = %Q",
+                                 schema, *ret_name, sql) > 0;
+  tide_free(sql);
+  return has;
+}
+
+/* The schema's views in an earlier text go: create_missing makes the present ones. */
+static void drop_earlier_views(sqlite3 *db, const char *schema, struct tide_err *err) {
+  for (size_t i = 0; tide_sinks_sql_earlier_views[i] != NULL && !tide_err_is_set(err); i++) {
+    char *name = NULL;
+    if (has_earlier_view(db, schema, tide_sinks_sql_earlier_views[i], &name, err))
+      tide_stmt_exec(db, err, "DROP VIEW \"%w\".\"%w\"", schema, name);
+    tide_free(name);
+  }
+}
+
 /* Whether the schema has the object. In one that has no registry yet it must be the very same: somebody may have a
  * table of that name. */
 static bool has_object(sqlite3 *db, const char *schema, const char *text, bool known, struct tide_err *err) {
@@ -93,6 +112,7 @@ static bool has_object(sqlite3 *db, const char *schema, const char *text, bool k
 static void create_missing(sqlite3 *db, const char *schema, struct tide_err *err) {
   const char *const *const lists[] = {tide_sinks_sql_tables, tide_sinks_sql_triggers};
   const bool known = tide_sinks_exist(db, schema, NULL, err);
+  drop_earlier_views(db, schema, err);
   for (size_t list = 0; list < sizeof lists / sizeof *lists; list++) {
     for (size_t i = 0; lists[list][i] != NULL && !tide_err_is_set(err); i++) {
       if (!has_object(db, schema, lists[list][i], known, err))
@@ -151,9 +171,21 @@ bool tide_sinks_lack_any(sqlite3 *db, const char *schema, struct tide_err *err) 
                        schema) < 3;
 }
 
+static bool has_earlier_views(sqlite3 *db, const char *schema, struct tide_err *err) {
+  bool has = false;
+  for (size_t i = 0; tide_sinks_sql_earlier_views[i] != NULL && !has; i++) {
+    char *name = NULL;
+    has = has_earlier_view(db, schema, tide_sinks_sql_earlier_views[i], &name, err);
+    tide_free(name);
+  }
+  return has;
+}
+
 void tide_sinks_complete(sqlite3 *db, const char *schema, struct tide_err *err) {
   struct tide_durable txn;
-  if (!tide_sinks_lack_any(db, schema, err) || tide_err_is_set(err))
+  if (!tide_sinks_lack_any(db, schema, err) && !has_earlier_views(db, schema, err))
+    return;
+  if (tide_err_is_set(err))
     return;
   tide_durable_begin_plain(db, schema, &txn, err);
   if (!tide_err_is_set(err))

@@ -41,7 +41,8 @@ void tide_sinks_adopt(sqlite3 *db, struct tide_names names, struct tide_err *err
 /* Whether the schema is of an early Tidemark, which had fewer of them. */
 bool tide_sinks_lack_any(sqlite3 *db, const char *schema, struct tide_err *err);
 
-/* Makes those that an early Tidemark did not have yet, in a transaction of its own, when any is missing. */
+/* Makes those that an early Tidemark did not have yet, or had otherwise (views), in a transaction of its own, when
+ * there is any. */
 void tide_sinks_complete(sqlite3 *db, const char *schema, struct tide_err *err);
 
 /* The highest since that they know to have left: 0 for none. */

@@ -121,6 +121,13 @@ const char *const tide_sinks_sql_tables[] = {
     "CREATE VIRTUAL TABLE \"%w\".tidemark_guard USING tidemark_guard",
     NULL};
 
+/* Its columns have other names where the host sets full_column_names. */
+const char *const tide_sinks_sql_earlier_views[] = {
+    "CREATE VIEW \"%w\".tidemark_watermark(sink, dataset, partition, generation, since, committed_at) AS\n"
+    "  SELECT sink, dataset, partition, generation, until, committed_at\n"
+    "  FROM (SELECT *, max(id) FROM tidemark_export_log GROUP BY sink, dataset, partition)",
+    NULL};
+
 /* clang-format off */
 #define SAME_KEY(row) "sink = " row ".sink AND dataset = " row ".dataset AND partition = " row ".partition"
 #define LAST_ROW(row) "FROM tidemark_export_log WHERE " SAME_KEY(row) " ORDER BY id DESC LIMIT 1"

@@ -6,4 +6,7 @@
 extern const char *const tide_sinks_sql_tables[];
 extern const char *const tide_sinks_sql_triggers[];
 
+/* What files hold that were made before: views of those tables in an earlier text, each to be replaced. */
+extern const char *const tide_sinks_sql_earlier_views[];
+
 #endif

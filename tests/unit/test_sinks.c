@@ -419,8 +419,10 @@ START_TEST(folder_has_one_sink_of_a_dataset) {
       "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('%s', '%s', 'file://%s', 'ndjson')";
   db_exec(db, "CREATE VIRTUAL TABLE other USING tidemark(x)");
   db_exec(db, insert, "a", "logs", "/tmp/x y");
-  db_refuses(db, SQLITE_CONSTRAINT, "folder /tmp/x y is, holds or lies in the folder of sink a", insert, "b", "logs", "/tmp/x y");
-  db_refuses(db, SQLITE_CONSTRAINT, "folder /tmp/x y is, holds or lies in the folder of sink a", insert, "b", "logs", "localhost/tmp//x%20y/");
+  db_refuses(db, SQLITE_CONSTRAINT, "folder /tmp/x y is, holds or lies in the folder of sink a", insert, "b", "logs",
+             "/tmp/x y");
+  db_refuses(db, SQLITE_CONSTRAINT, "folder /tmp/x y is, holds or lies in the folder of sink a", insert, "b", "logs",
+             "localhost/tmp//x%20y/");
   db_exec(db, insert, "b", "other", "/tmp/x y"); /* its files have another name */
   db_exec(db, insert, "c", "logs", "/tmp/x");
   db_refuses(db, SQLITE_CONSTRAINT, "the folder of sink a",
@@ -675,6 +677,53 @@ START_TEST(sums_are_provable_by_sql) {
 }
 END_TEST
 
+/* ---- files made before ---- */
+
+/* As in the databases of tests/golden. */
+static void put_earlier_view(void) {
+  db_exec(db, "DROP VIEW tidemark_watermark;"
+              "CREATE VIEW tidemark_watermark(sink, dataset, partition, generation, since, committed_at) AS\n"
+              "  SELECT sink, dataset, partition, generation, until, committed_at\n"
+              "  FROM (SELECT *, max(id) FROM tidemark_export_log GROUP BY sink, dataset, partition)");
+}
+
+#define WATERMARKS "SELECT sink, partition, since FROM tidemark_watermark ORDER BY 1, 2"
+
+START_TEST(earlier_view_is_replaced_by_a_tick) {
+  begin();
+  db_exec(db, LOG_RANGE("0", "2"));
+  db_exec(db, "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('f', 'logs', 'file://%s', 'ndjson')",
+          scratch);
+  put_earlier_view();
+  db_exec(db, "PRAGMA full_column_names = on; PRAGMA short_column_names = off");
+  assert_int(db, 5, "SELECT tidemark_export('f') ->> 'rows'");
+  assert_text(db, "f|source=a|4 f|source=b|5 s|source=a|2", WATERMARKS);
+  /* one of the user's own stays */
+  db_exec(db, "DROP VIEW tidemark_watermark; CREATE VIEW tidemark_watermark AS SELECT 1 AS own;"
+              "INSERT INTO logs VALUES ('a', '6')");
+  assert_int(db, 1, "SELECT tidemark_export('f') ->> 'rows'");
+  assert_int(db, 1, "SELECT own FROM tidemark_watermark");
+  end();
+}
+END_TEST
+
+START_TEST(earlier_view_is_no_foreign_one_when_the_registry_is_lost) {
+  begin();
+  db_exec(db, LOG_RANGE("0", "2"));
+  put_earlier_view();
+  db_exec(db, "PRAGMA writable_schema = on; DELETE FROM sqlite_schema WHERE name IN ('logs', 'tidemark_registry');"
+              "PRAGMA writable_schema = reset; CREATE VIRTUAL TABLE logs USING tidemark(adopt=1);"
+              "PRAGMA full_column_names = on; PRAGMA short_column_names = off");
+  assert_text(db, "s|source=a|2", WATERMARKS);
+  db_exec(db,
+          "PRAGMA writable_schema = on; DELETE FROM sqlite_schema WHERE name IN ('logs', 'tidemark_registry');"
+          "PRAGMA writable_schema = reset; DROP VIEW tidemark_watermark; CREATE VIEW tidemark_watermark AS SELECT 1");
+  db_refuses(db, SQLITE_ERROR, "has a view tidemark_watermark, a name that Tidemark needs",
+             "CREATE VIRTUAL TABLE logs USING tidemark(adopt=1)");
+  end();
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {ids_are_sqlites,
                                 rows_of_the_log_never_change,
@@ -706,6 +755,8 @@ int main(void) {
                                 temp_schema_has_its_own,
                                 rules_hold_in_a_schema_that_is_not_trusted,
                                 sums_are_provable_by_sql,
+                                earlier_view_is_replaced_by_a_tick,
+                                earlier_view_is_no_foreign_one_when_the_registry_is_lost,
                                 NULL};
   return unit_main("sinks", tests);
 }
