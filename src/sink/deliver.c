@@ -27,15 +27,16 @@ bool tide_deliveries_concerns_all(const struct tide_err *err) {
   return rc == SQLITE_NOMEM || rc == SQLITE_INTERRUPT || rc == SQLITE_BUSY || rc == SQLITE_LOCKED;
 }
 
-void tide_deliveries_explain(const struct tide_runner *runner, const char *dataset, struct tide_err *failure) {
+void tide_deliveries_explain(const struct tide_runner *runner, const struct tide_sink *sink, struct tide_err *failure) {
   struct tide_err unknown = {0};
-  const struct tide_names names = {.schema = runner->schema, .dataset = dataset};
-  if (failure->rc != SQLITE_CORRUPT_VTAB)
+  const struct tide_names names = {.schema = runner->schema, .dataset = sink->dataset};
+  if (failure->rc != SQLITE_CORRUPT_VTAB || !sink->registered)
     return;
   char *registered = tide_sinks_find_dataset(runner->conn->db, names, &unknown);
   if (registered == NULL && !tide_err_is_set(&unknown)) {
     tide_err_clear(failure);
-    tide_err_set(failure, SQLITE_SCHEMA, "dataset %s was renamed or dropped during the tick: call again", dataset);
+    tide_err_set(failure, SQLITE_SCHEMA, "dataset %s was renamed or dropped during the tick: call again",
+                 sink->dataset);
   }
   tide_free(registered);
 }
@@ -352,7 +353,7 @@ bool tide_deliver(struct tide_deliveries *deliveries, struct tide_batch_row *row
     if (!tide_err_is_set(&failure))
       continue;
     next = FAILED;
-    tide_deliveries_explain(deliveries->runner, row->dataset, &failure);
+    tide_deliveries_explain(deliveries->runner, deliveries->sink, &failure);
     if (tide_deliveries_concerns_all(&failure))
       tide_err_set(err, failure.rc, "%s", failure.msg);
     else

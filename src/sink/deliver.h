@@ -43,8 +43,9 @@ void tide_deliveries_note(struct tide_deliveries *deliveries, struct tide_err *e
 void tide_deliveries_report(struct tide_tick *tick, const struct tide_batch_row *row, const char *message,
                             int64_t retry_at, struct tide_err *err);
 
-/* A dataset that is renamed or dropped under a tick looks as if its tables were lost: says what it is instead. */
-void tide_deliveries_explain(const struct tide_runner *runner, const char *dataset, struct tide_err *failure);
+/* A dataset that is renamed or dropped under a tick looks as if its tables were lost: says what it is instead. sink:
+ * its row as the tick found it; a dataset that was not registered then has lost something. */
+void tide_deliveries_explain(const struct tide_runner *runner, const struct tide_sink *sink, struct tide_err *failure);
 
 /* What ends a whole call, rather than one batch. */
 bool tide_deliveries_concerns_all(const struct tide_err *err);

@@ -85,7 +85,7 @@ static bool export_next(struct ticking *ticking, const struct tide_backlog_part 
   const enum tide_claim_outcome outcome =
       tide_claim_next(ticking->deliveries.runner, &ticking->backlog.sink, &ticking->config, ticking->deliveries.ds,
                       &reach, &row, &failure);
-  tide_deliveries_explain(ticking->deliveries.runner, ticking->backlog.sink.dataset, &failure);
+  tide_deliveries_explain(ticking->deliveries.runner, &ticking->backlog.sink, &failure);
   if (tide_deliveries_concerns_all(&failure))
     tide_err_set(err, failure.rc, "%s", failure.msg);
   else if (tide_err_is_set(&failure))
@@ -255,7 +255,7 @@ void tide_runner_tick(struct tide_runner *runner, const struct tide_sink *sink, 
   struct tide_err failure = {0};
   tick_sink(&ticking, sink, &failure);
   clear_ticking(&ticking);
-  tide_deliveries_explain(runner, sink->dataset, &failure);
+  tide_deliveries_explain(runner, sink, &failure);
   if (tide_deliveries_concerns_all(&failure))
     tide_err_set(err, failure.rc, "%s", failure.msg);
   else if (tide_err_is_set(&failure))

@@ -10,10 +10,11 @@ sqlite3_stmt *tide_sink_take(sqlite3 *db, const char *schema, struct tide_stmt_p
   sqlite3_stmt *stmt = tide_stmt_pool_take(
       pool, db, err,
       "SELECT s.sink, s.dataset, s.target, s.format, s.columns, s.filter, s.options, s.state, t.folder, t.prefix,"
-      " s.start, s.max_rows, s.max_bytes, s.min_rows, s.max_delay, t.caught_up, t.epoch"
+      " s.start, s.max_rows, s.max_bytes, s.min_rows, s.max_delay, t.caught_up, t.epoch,"
+      " EXISTS(SELECT 1 FROM \"%w\".tidemark_registry WHERE dataset = s.dataset)"
       " FROM \"%w\".tidemark_sink s JOIN \"%w\".tidemark_sink_state t ON t.sink = s.sink AND t.dataset = s.dataset"
       " WHERE (?1 IS NULL OR s.sink = ?1) AND (?2 IS NULL OR s.dataset = ?2 COLLATE NOCASE) ORDER BY s.sink, s.dataset",
-      schema, schema);
+      schema, schema, schema);
   if (stmt != NULL) {
     sqlite3_bind_text(stmt, 1, sink, -1, SQLITE_TRANSIENT);
     sqlite3_bind_text(stmt, 2, dataset, -1, SQLITE_TRANSIENT);
@@ -62,6 +63,7 @@ bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_
   sink.max_delay_ms = tide_sink_duration(stmt, ntexts + 4, "max_delay", err);
   sink.caught_up = sqlite3_column_int64(stmt, ntexts + 5);
   sink.epoch = sqlite3_column_int64(stmt, ntexts + 6);
+  sink.registered = sqlite3_column_int(stmt, ntexts + 7) != 0;
   if (sink.sink == NULL || sink.dataset == NULL || sink.state == NULL || sink.prefix == NULL)
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_sink is damaged: sink %s lacks its name, dataset, state or prefix",
                  sink.sink != NULL ? sink.sink : "NULL");

@@ -28,6 +28,7 @@ struct tide_sink {
   int64_t max_delay_ms; /* -1: not given */
   int64_t caught_up;    /* every partition's rows up to it are in the sink's log */
   int64_t epoch;        /* another random number whenever that was lowered */
+  bool registered;      /* its dataset is in tidemark_registry */
 };
 
 /* The sinks of a schema of that name and dataset (NULL: any), in order. */

@@ -60,8 +60,19 @@ START_TEST(dropped_dataset_leaves_nothing_to_ship) {
 }
 END_TEST
 
+/* tidemark_registry may have lost its row of a dataset, too. */
+START_TEST(damaged_dataset_is_no_renamed_one) {
+  begin();
+  db_exec(db, "CREATE VIRTUAL TABLE other USING tidemark(body TEXT); INSERT INTO logs VALUES ('a', '1');"
+              "DELETE FROM tidemark_registry WHERE dataset = 'logs'; DROP TABLE logs_config");
+  const char *report = db_text(db, "SELECT tidemark_export('s')");
+  ck_assert_msg(strstr(report, "logs_config is missing") != NULL && strstr(report, "renamed") == NULL, "%s", report);
+  end();
+}
+END_TEST
+
 int main(void) {
   const TTest *const tests[] = {renamed_dataset_is_told_apart_from_a_damaged_one,
-                                dropped_dataset_leaves_nothing_to_ship, NULL};
+                                dropped_dataset_leaves_nothing_to_ship, damaged_dataset_is_no_renamed_one, NULL};
   return unit_main("tick_renamed", tests);
 }
