@@ -129,7 +129,8 @@ void tide_sinks_enlist(sqlite3 *db, const char *schema, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, &none, "INSERT INTO \"%w\".tidemark_registry SELECT dataset FROM \"%w\".tidemark_registry WHERE false",
       schema, schema);
-  if (tide_err_is_set(&none) && none.rc != SQLITE_CORRUPT_VTAB) /* that is: no such table */
+  /* asked afterwards: who has read does not wait for the lock */
+  if (tide_err_is_set(&none) && (none.rc != SQLITE_CORRUPT_VTAB || tide_sinks_exist(db, schema, NULL, err)))
     tide_err_set(err, none.rc, "%s", none.msg);
   tide_stmt_run(stmt, err);
   sqlite3_finalize(stmt);

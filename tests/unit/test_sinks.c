@@ -2,6 +2,7 @@
  * accepted. Sinks that are refused for what they ask for are in tests/sql/060_sinks.sql. */
 #define _GNU_SOURCE
 #include "sql_db.h"
+#include "store/sinks.h"
 #include "unit.h"
 
 static sqlite3 *db;
@@ -677,6 +678,21 @@ START_TEST(sums_are_provable_by_sql) {
 }
 END_TEST
 
+/* ---- what is not as it was made ---- */
+
+START_TEST(registry_of_other_columns_is_told_from_none) {
+  struct tide_err err = {0};
+  ck_assert_int_eq(sqlite3_open(":memory:", &db), SQLITE_OK);
+  tide_sinks_enlist(db, "main", &err);
+  assert_ok(err);
+  db_exec(db, "CREATE TABLE tidemark_registry(name)");
+  tide_sinks_enlist(db, "main", &err);
+  ck_assert_int_eq(err.rc, SQLITE_CORRUPT_VTAB);
+  ck_assert_ptr_nonnull(strstr(err.msg, "no such column: dataset"));
+  end();
+}
+END_TEST
+
 /* ---- files made before ---- */
 
 /* As in the databases of tests/golden. */
@@ -755,6 +771,7 @@ int main(void) {
                                 temp_schema_has_its_own,
                                 rules_hold_in_a_schema_that_is_not_trusted,
                                 sums_are_provable_by_sql,
+                                registry_of_other_columns_is_told_from_none,
                                 earlier_view_is_replaced_by_a_tick,
                                 earlier_view_is_no_foreign_one_when_the_registry_is_lost,
                                 NULL};
