@@ -23,6 +23,7 @@ bool tide_dead_next(sqlite3 *db, const char *schema, const char *sink, const cha
                     struct tide_dead_row *ret_row, struct tide_err *err) {
   struct tide_dead_row row = {0};
   char **const texts[] = {&row.sink, &row.dataset, &row.partition, &row.payload, &row.reason};
+  static const char *const names[] = {"sink", "dataset", "partition", "payload", "reason"};
   const int ntexts = (int)(sizeof texts / sizeof *texts);
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, err,
@@ -44,8 +45,8 @@ bool tide_dead_next(sqlite3 *db, const char *schema, const char *sink, const cha
           (long long)row.id, sink, dataset);
     for (int i = 0; i < ntexts; i++) {
       if (*texts[i] == NULL)
-        tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_dead is damaged: row %lld lacks one of its texts",
-                     (long long)row.id);
+        tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_dead.%s is NULL for row %lld, of sink %Q of dataset %Q",
+                     names[i], (long long)row.id, sink, dataset);
     }
   }
   sqlite3_finalize(stmt);

@@ -16,7 +16,8 @@ enum {
   COLUMN_BATCH_SINCE,
   COLUMN_BATCH_UNTIL,
   COLUMN_OWNER,
-  COLUMN_LEASE_UNTIL
+  COLUMN_LEASE_UNTIL,
+  COLUMN_DATASET
 };
 
 /* tidemark_sink_state keeps a row for every sink that ever was. What cannot be read stays NULL here: neither 0 nor another
@@ -27,7 +28,7 @@ sqlite3_stmt *tide_holds_prepare(sqlite3 *db, struct tide_names names, struct ti
       "SELECT t.sink, s.sink IS NOT NULL, s.sink IS NOT NULL AND s.hold = 1 AND s.state <> 'disabled',"
       " CASE WHEN l.id IS NULL THEN s.start ELSE l.until END, coalesce(s.hold_rows, -1), s.hold_age, b.batch, b.since, "
       "b.until, b.owner,"
-      " b.lease_until FROM \"%w\".tidemark_sink_state t"
+      " b.lease_until, t.dataset FROM \"%w\".tidemark_sink_state t"
       " LEFT JOIN \"%w\".tidemark_sink s ON s.sink = t.sink AND s.dataset = t.dataset"
       " LEFT JOIN \"%w\".tidemark_export_log l ON l.id = (SELECT max(id) FROM \"%w\".tidemark_export_log"
       " WHERE sink = t.sink AND dataset = t.dataset AND partition = ?1)"
@@ -61,12 +62,14 @@ static void fill(sqlite3_stmt *stmt, struct tide_hold *hold, struct tide_err *er
                              .batch_owner = tide_stmt_copy_text(stmt, COLUMN_OWNER, err),
                              .lease_until = sqlite3_column_int64(stmt, COLUMN_LEASE_UNTIL)};
   if (hold->sink == NULL)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_sink_state is damaged: a row lacks its sink");
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_sink_state.sink is NULL for a row of dataset %s",
+                 sqlite3_column_text(stmt, COLUMN_DATASET));
   else if (!has_numbers(stmt))
     tide_err_set(err, SQLITE_CORRUPT_VTAB,
-                 "sink %s: what it holds cannot be read: tidemark_sink, tidemark_export_log or tidemark_batch has no"
+                 "sink %s of dataset %s: what it holds cannot be read: tidemark_sink, tidemark_export_log or "
+                 "tidemark_batch has no"
                  " number where it needs one",
-                 hold->sink);
+                 hold->sink, sqlite3_column_text(stmt, COLUMN_DATASET));
 }
 
 /* Keeps the array for the next partition. */

@@ -47,6 +47,16 @@ int64_t tide_sink_duration(sqlite3_stmt *stmt, int column, const char *what, str
   return ms;
 }
 
+static void check_texts(const struct tide_sink *sink, struct tide_err *err) {
+  const char *lost = sink->sink == NULL      ? "tidemark_sink.sink"
+                     : sink->dataset == NULL ? "tidemark_sink.dataset"
+                     : sink->state == NULL   ? "tidemark_sink.state"
+                     : sink->prefix == NULL  ? "tidemark_sink_state.prefix"
+                                             : NULL;
+  if (lost != NULL)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "%s is NULL for sink %Q of dataset %Q", lost, sink->sink, sink->dataset);
+}
+
 bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_err *err) {
   if (!tide_stmt_row(stmt, err))
     return false;
@@ -64,9 +74,7 @@ bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_
   sink.caught_up = sqlite3_column_int64(stmt, ntexts + 5);
   sink.epoch = sqlite3_column_int64(stmt, ntexts + 6);
   sink.registered = sqlite3_column_int(stmt, ntexts + 7) != 0;
-  if (sink.sink == NULL || sink.dataset == NULL || sink.state == NULL || sink.prefix == NULL)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_sink is damaged: sink %s lacks its name, dataset, state or prefix",
-                 sink.sink != NULL ? sink.sink : "NULL");
+  check_texts(&sink, err);
   if (tide_err_is_set(err)) {
     tide_sink_clear(&sink);
     return false;

@@ -139,7 +139,7 @@ START_TEST(hidden_numbers_hold_nothing_silently) {
     tide_holds_read(stmt, "source=a", strlen("source=a"), &holds, &err);
     sqlite3_finalize(stmt);
     ck_assert_msg(err.rc == SQLITE_CORRUPT_VTAB, "%s: %d %s", hidden, err.rc, err.msg);
-    ck_assert_ptr_nonnull(strstr(err.msg, "sink s: what it holds cannot be read"));
+    ck_assert_ptr_nonnull(strstr(err.msg, "sink s of dataset logs: what it holds cannot be read"));
     tide_holds_clear(&holds);
     err = (struct tide_err){0};
   }

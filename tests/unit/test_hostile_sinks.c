@@ -5,6 +5,7 @@
 #include <dirent.h>
 
 #include "hostile_db.h"
+#include "store/dead.h"
 
 /* Beside the folder "in" of the sink "out" nothing may appear. Two partitions of it have open batches. */
 static void begin_sink(void) {
@@ -199,6 +200,33 @@ START_TEST(rows_without_a_name) {
 }
 END_TEST
 
+/* Which text of which row it is. */
+START_TEST(texts_that_are_null) {
+  static const char *const changes[][3] = {
+      {"tidemark_sink", "state", "tidemark_sink.state is NULL for sink 'out' of dataset 'logs'"},
+      {"tidemark_sink_state", "prefix", "tidemark_sink_state.prefix is NULL for sink 'out' of dataset 'logs'"}};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    begin_sink();
+    damage(
+        "PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '') WHERE name = '%s'",
+        changes[i][0]);
+    damage("UPDATE %s SET %s = NULL WHERE sink = 'out'", changes[i][0], changes[i][1]);
+    db_refuses(db, SQLITE_CORRUPT, changes[i][2], "SELECT tidemark_export('out')");
+    end();
+  }
+  struct tide_err err = {0};
+  struct tide_dead_row row;
+  begin_sink();
+  damage("PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = replace(sql, ' NOT NULL', '')"
+         " WHERE name = 'tidemark_dead'");
+  db_exec(db, "INSERT INTO tidemark_dead(id, sink, dataset, partition, since, reason, at)"
+              " VALUES (7, 'out', 'logs', 'source=a', 1, 'x', 0)");
+  ck_assert(!tide_dead_next(db, "main", "out", "logs", 0, 9, &row, &err));
+  ck_assert_str_eq(err.msg, "tidemark_dead.payload is NULL for row 7, of sink 'out' of dataset 'logs'");
+  end();
+}
+END_TEST
+
 /* ---- bombs ---- */
 
 enum { DEEP = 300000, MEMORY = 32 << 20 };
@@ -274,6 +302,7 @@ int main(void) {
                                 a_generation_beyond_all,
                                 rewind_without_a_reason,
                                 rows_without_a_name,
+                                texts_that_are_null,
                                 texts_that_nest_without_end,
                                 a_json_value_that_nests_without_end,
                                 sinks_by_the_thousand,
