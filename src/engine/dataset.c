@@ -189,9 +189,9 @@ static struct tide_dataset *load(struct tide_dataset *ds, struct tide_err *err) 
     unlist(ds);
     struct tide_dataset *fresh = create_handle(ds->conn, ds->schema, ds->name, err);
     tide_dataset_release(ds);
-    ds = fresh;
+    return fresh != NULL ? load(fresh, err) : NULL; /* its tables are others, so it looks at them from the start */
   }
-  struct tide_spec *spec = ds != NULL ? tide_catalog_spec(ds->conn->db, tide_dataset_names(ds), err) : NULL;
+  struct tide_spec *spec = tide_catalog_spec(ds->conn->db, tide_dataset_names(ds), err);
   if (spec != NULL)
     check_options(ds->name, &config.options, spec, err);
   if (tide_err_is_set(err)) {

@@ -45,6 +45,25 @@ START_TEST(views_that_read_the_dataset) {
 }
 END_TEST
 
+/* A statement that somebody keeps has the connection keep the handle of the log that went. */
+START_TEST(a_view_in_a_log_that_another_connection_made_anew) {
+  sqlite3_stmt *kept = NULL;
+  sqlite3 *plain = NULL;
+  begin();
+  ck_assert_int_eq(sqlite3_prepare_v2(db, count, -1, &kept, NULL), SQLITE_OK);
+  sqlite3 *other = db_open(scratch_path("db"), NULL);
+  db_exec(other, "DROP TABLE logs; CREATE VIRTUAL TABLE logs USING tidemark(source TEXT, n INTEGER NOT NULL, x ANY,"
+                 " partition_by=source); INSERT INTO logs VALUES ('a', 1, 1)");
+  db_close(other);
+  ck_assert_int_eq(sqlite3_open(scratch_path("db"), &plain), SQLITE_OK);
+  db_exec(plain, "DROP TABLE logs_deleted; CREATE VIEW logs_deleted AS SELECT since, 1 AS partition FROM logs");
+  sqlite3_close(plain);
+  db_refuses(db, SQLITE_CORRUPT, "logs_deleted in schema main is a view, expected an ordinary table", "%s", count);
+  sqlite3_finalize(kept);
+  end();
+}
+END_TEST
+
 START_TEST(drop_leaves_a_view_in_the_place_of_a_table) {
   begin();
   put_in_place("logs_deleted", "view", "CREATE VIEW logs_deleted AS SELECT since, 1 AS partition FROM logs");
@@ -162,6 +181,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {views_that_read_the_dataset,
+                                a_view_in_a_log_that_another_connection_made_anew,
                                 drop_leaves_a_view_in_the_place_of_a_table,
                                 virtual_tables_in_the_place_of_tables,
                                 a_view_named_like_a_table_that_the_dataset_lacks,
