@@ -48,12 +48,26 @@ char *tide_sinks_find_dataset(sqlite3 *db, struct tide_names names, struct tide_
                    err);
 }
 
+/* Texts are compared as they are, whatever type the column was given, and what is no text with its end at its NUL is
+ * damage: either could lie behind every name. */
 char *tide_sinks_next_dataset(sqlite3 *db, const char *schema, const char *after, struct tide_err *err) {
-  return take_text(tide_stmt_prepare(db, err,
-                                     "SELECT dataset FROM \"%w\".tidemark_registry WHERE %Q IS NULL OR dataset > %Q"
-                                     " ORDER BY dataset LIMIT 1",
-                                     schema, after, after),
-                   err);
+  char *found = NULL;
+  size_t size = 0;
+  sqlite3_stmt *stmt =
+      tide_stmt_prepare(db, err,
+                        "SELECT dataset FROM \"%w\".tidemark_registry WHERE %Q IS NULL OR +dataset > %Q"
+                        " ORDER BY dataset LIMIT 1",
+                        schema, after, after);
+  if (tide_stmt_row(stmt, err)) {
+    const bool typed = sqlite3_column_type(stmt, 0) == SQLITE_TEXT;
+    const char *text = tide_stmt_text(stmt, 0, &size, err);
+    if (!tide_err_is_set(err) && (!typed || strlen(text) != size))
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_registry in schema %s is damaged: a dataset's name is no text",
+                   schema);
+    found = tide_err_is_set(err) ? NULL : tide_copy_text(text, size, err);
+  }
+  sqlite3_finalize(stmt);
+  return found;
 }
 
 /* ---- making them ---- */

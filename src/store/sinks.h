@@ -72,7 +72,7 @@ bool tide_sinks_has_any(sqlite3 *db, const char *schema, struct tide_stmt_pool *
 char *tide_sinks_find_dataset(sqlite3 *db, struct tide_names names, struct tide_err *err);
 
 /* The dataset of a schema that follows a name in their order (NULL: the first). The caller frees it; NULL when there
- * is none. */
+ * is none. SQLITE_CORRUPT_VTAB for a name that is none. */
 char *tide_sinks_next_dataset(sqlite3 *db, const char *schema, const char *after, struct tide_err *err);
 
 /* Refuses (SQLITE_CONSTRAINT) to delete a row of a partition that an open batch covers. */

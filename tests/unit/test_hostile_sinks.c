@@ -227,6 +227,33 @@ START_TEST(texts_that_are_null) {
 }
 END_TEST
 
+/* Behind every name, or before all of them: to go from one to the next ends, in words. */
+START_TEST(datasets_without_a_name) {
+  static const char *const names[] = {"x'6c6f6773'", "NULL", "5", "'logs' || char(0) || 'x'"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    begin();
+    damage("DROP TABLE tidemark_registry; CREATE TABLE tidemark_registry(dataset);"
+           "INSERT INTO tidemark_registry VALUES ('logs'), (%s)",
+           names[i]);
+    db_refuses(db, SQLITE_CORRUPT, "tidemark_registry in schema main is damaged: a dataset's name is no text",
+               "SELECT tidemark_maintain()");
+    end();
+  }
+}
+END_TEST
+
+/* Every text is above what such a column makes of a digit. */
+START_TEST(datasets_whose_names_are_digits) {
+  begin();
+  damage(
+      "DROP TABLE tidemark_registry; CREATE TABLE tidemark_registry(dataset);"
+      "INSERT INTO tidemark_registry VALUES ('5'), ('6'); PRAGMA writable_schema = ON;"
+      "UPDATE sqlite_schema SET sql = replace(sql, '(dataset)', '(dataset INTEGER)') WHERE name = 'tidemark_registry'");
+  assert_int(db, 2, "SELECT json_array_length(tidemark_maintain(), '$.datasets')");
+  end();
+}
+END_TEST
+
 /* ---- bombs ---- */
 
 enum { DEEP = 300000, MEMORY = 32 << 20 };
@@ -303,6 +330,8 @@ int main(void) {
                                 rewind_without_a_reason,
                                 rows_without_a_name,
                                 texts_that_are_null,
+                                datasets_without_a_name,
+                                datasets_whose_names_are_digits,
                                 texts_that_nest_without_end,
                                 a_json_value_that_nests_without_end,
                                 sinks_by_the_thousand,
