@@ -131,8 +131,13 @@ int64_t tide_stmt_int(sqlite3 *db, int64_t fallback, struct tide_err *err, const
   sqlite3_stmt *stmt = tide_stmt_vprepare(db, err, format, args);
   va_end(args);
   int64_t value = fallback;
-  if (tide_stmt_row(stmt, err) && sqlite3_column_type(stmt, 0) != SQLITE_NULL)
-    value = sqlite3_column_int64(stmt, 0);
+  if (tide_stmt_row(stmt, err) && sqlite3_column_type(stmt, 0) != SQLITE_NULL) {
+    if (tide_stmt_are_ints(stmt, 0, 1))
+      value = sqlite3_column_int64(stmt, 0);
+    else
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "a table has a value that is no integer where one is needed: %s",
+                   sqlite3_sql(stmt));
+  }
   sqlite3_finalize(stmt);
   return value;
 }

@@ -34,7 +34,8 @@ void tide_stmt_run(sqlite3_stmt *stmt, struct tide_err *err);
 /* Prepares, runs and finalizes a statement without parameters; rows are passed over. */
 void tide_stmt_exec(sqlite3 *db, struct tide_err *err, const char *format, ...);
 
-/* The first column of the first row as an integer; fallback when there is no row or it is NULL. */
+/* The first column of the first row as an integer; fallback when there is no row or it is NULL. SQLITE_CORRUPT_VTAB
+ * for a value that is neither. */
 int64_t tide_stmt_int(sqlite3 *db, int64_t fallback, struct tide_err *err, const char *format, ...);
 
 /* A column's text and its size (NULL: not asked for), as a view until the statement moves; NULL for NULL. NULL too when

@@ -51,6 +51,21 @@ START_TEST(text_or_the_error) {
 }
 END_TEST
 
+START_TEST(what_is_no_integer_is_not_read_as_one) {
+  static const char *const values[] = {"'7'", "7.0", "x'37'"};
+  begin();
+  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+    struct tide_err err = {0};
+    ck_assert_int_eq(tide_stmt_int(db, -1, &err, "SELECT %s", values[i]), -1);
+    ck_assert_int_eq(err.rc, SQLITE_CORRUPT_VTAB);
+  }
+  struct tide_err err = {0};
+  ck_assert_int_eq(tide_stmt_int(db, -1, &err, "SELECT NULL"), -1);
+  ck_assert_int_eq(err.rc, SQLITE_OK);
+  db_close(db);
+}
+END_TEST
+
 START_TEST(sink_is_never_read_without_its_filter) {
   begin();
   db_exec(db, "INSERT INTO tidemark_sink(sink, dataset, target, format, filter, columns, max_delay) VALUES"
@@ -123,7 +138,11 @@ START_TEST(kept_statement_between_transactions) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {text_or_the_error, sink_is_never_read_without_its_filter,
-                                host_finalizes_all_before_it_closes, kept_statement_between_transactions, NULL};
+  const TTest *const tests[] = {text_or_the_error,
+                                what_is_no_integer_is_not_read_as_one,
+                                sink_is_never_read_without_its_filter,
+                                host_finalizes_all_before_it_closes,
+                                kept_statement_between_transactions,
+                                NULL};
   return unit_main("stmt", tests);
 }
