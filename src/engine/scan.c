@@ -96,7 +96,7 @@ static void find_all(struct tide_scan *scan, struct tide_err *err) {
                              ? tide_catalog_partitions_between(db, names, request->above, request->upto, err)
                              : tide_catalog_partitions_above(db, names, request->above, err);
     while (tide_stmt_row(stmt, err))
-      add_partition(scan, sqlite3_column_int64(stmt, 0), err);
+      add_partition(scan, tide_catalog_partition_id(stmt, names, err), err);
     tide_stmt_pool_give(names.pool, stmt);
   }
   sort_partitions(scan);

@@ -5,6 +5,15 @@
 #include "model/partition.h"
 #include "store/catalog.h"
 
+int64_t tide_catalog_partition_id(sqlite3_stmt *stmt, struct tide_names names, struct tide_err *err) {
+  const int64_t id = sqlite3_column_int64(stmt, 0);
+  if (tide_stmt_are_ints(stmt, 0, 1) && id > 0)
+    return id;
+  tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition has an id that is none", names.dataset,
+               names.dataset);
+  return 0;
+}
+
 int64_t tide_catalog_partition_find(sqlite3 *db, struct tide_names names, const char *text, size_t size,
                                     struct tide_err *err) {
   int64_t id = 0;
@@ -13,7 +22,7 @@ int64_t tide_catalog_partition_find(sqlite3 *db, struct tide_names names, const 
   if (stmt != NULL)
     sqlite3_bind_text64(stmt, 1, text, size, SQLITE_STATIC, SQLITE_UTF8);
   if (tide_stmt_row(stmt, err))
-    id = sqlite3_column_int64(stmt, 0);
+    id = tide_catalog_partition_id(stmt, names, err);
   tide_stmt_pool_give(names.pool, stmt);
   return id;
 }
@@ -76,7 +85,8 @@ bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, str
                                    .pruned = sqlite3_column_int64(stmt, 4),
                                    .pruned_upto = sqlite3_column_int64(stmt, 5),
                                    .last_since = sqlite3_column_int64(stmt, 6)};
-  const bool typed = tide_stmt_are_ints(stmt, 2, 5) && sqlite3_column_type(stmt, 1) == SQLITE_TEXT;
+  const bool typed =
+      tide_stmt_are_ints(stmt, 0, 1) && tide_stmt_are_ints(stmt, 2, 5) && sqlite3_column_type(stmt, 1) == SQLITE_TEXT;
   row.text = tide_stmt_text(stmt, 1, &row.text_size, err);
   if (tide_err_is_set(err))
     return false;
@@ -144,8 +154,8 @@ int64_t tide_catalog_partition_next(sqlite3 *db, struct tide_names names, int64_
     size_t size = 0;
     const char *text = tide_stmt_text(stmt, 1, &size, err);
     tide_buf_put(out, text, size, err);
-    id = sqlite3_column_int64(stmt, 0);
-    if (!tide_stmt_are_ints(stmt, 0, 1) || text == NULL)
+    id = tide_catalog_partition_id(stmt, names, err);
+    if (text == NULL)
       tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: %s_partition row (id %lld) contradicts itself", names.dataset,
                    names.dataset, (long long)id);
   }

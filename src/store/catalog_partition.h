@@ -31,11 +31,13 @@ struct tide_partition_row {
  * SQLITE_CORRUPT_VTAB among them for counts that cannot be: then the statement is on that row, and can go on. */
 sqlite3_stmt *tide_catalog_partitions_above(sqlite3 *db, struct tide_names names, int64_t since, struct tide_err *err);
 /* The ids of those that have segments with rows above one since and up to another, or whose segment there contradicts
- * itself. Finds them at a look at one segment of each that has any above, not by opening what it finds. */
+ * itself. Finds them at a look at one segment of each that has any above, not by opening what it finds. Read the
+ * row that it is on with tide_catalog_partition_id: 0 on error, SQLITE_CORRUPT_VTAB for what is no id. */
 sqlite3_stmt *tide_catalog_partitions_between(sqlite3 *db, struct tide_names names, int64_t above, int64_t upto,
                                               struct tide_err *err);
 sqlite3_stmt *tide_catalog_partition_by_id(sqlite3 *db, struct tide_names names, struct tide_err *err);
 sqlite3_stmt *tide_catalog_partitions_all(sqlite3 *db, struct tide_names names, struct tide_err *err);
+int64_t tide_catalog_partition_id(sqlite3_stmt *stmt, struct tide_names names, struct tide_err *err);
 bool tide_catalog_partition_row(sqlite3_stmt *stmt, struct tide_names names, struct tide_partition_row *ret_row,
                                 struct tide_err *err);
 

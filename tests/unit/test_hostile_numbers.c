@@ -53,6 +53,27 @@ START_TEST(a_partition_that_is_none_is_named_with_its_dataset) {
 }
 END_TEST
 
+/* A BLOB is above every number, and reads as one: who went from one id to the next met it again and again. */
+START_TEST(partitions_whose_id_is_no_number) {
+  static const char words[] = "dataset logs: logs_partition has an id that is none";
+  static const char *const ids[] = {"x'33'", "'c'", "-3"};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
+    begin();
+    damage("CREATE TABLE kept AS SELECT * FROM logs_partition; DROP TABLE logs_partition;"
+           "CREATE TABLE logs_partition AS SELECT * FROM kept; DROP TABLE kept;"
+           "UPDATE logs_partition SET id = %s WHERE id = 2",
+           ids[i]);
+    sqlite3_exec(db, "SELECT tidemark_prune('logs')", NULL, NULL, NULL);
+    sqlite3_exec(db, "SELECT tidemark_compact('logs')", NULL, NULL, NULL);
+    ck_assert_int_lt(hostile_steps, HOSTILE_STEPS_MAX);
+    db_refuses(db, SQLITE_CORRUPT, words, "%s", all_rows);
+    db_refuses(db, SQLITE_CORRUPT, i < 2 ? "logs_partition" : words, "INSERT INTO logs VALUES ('b', 1, 1)");
+    ck_assert_str_ne(db_text(db, "SELECT tidemark_check('logs')"), "ok");
+    end();
+  }
+}
+END_TEST
+
 /* ---- the last numbers ---- */
 
 START_TEST(the_last_number_is_given_and_none_behind_it) {
@@ -163,7 +184,8 @@ END_TEST
 /* ---- sinks ---- */
 
 START_TEST(attempts_of_any_number) {
-  static const char *const attempts[] = {"-10", "-9223372036854775807 - 1", "9223372036854775806"};
+  static const char *const attempts[] = {"-10", "-9223372036854775807 - 1", "9223372036854775806",
+                                         "9223372036854775807"};
   for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++) {
     begin();
     db_exec(db,
@@ -181,6 +203,7 @@ END_TEST
 
 int main(void) {
   const TTest *const tests[] = {keys_that_are_no_numbers,
+                                partitions_whose_id_is_no_number,
                                 a_partition_that_is_none_is_named_with_its_dataset,
                                 the_last_number_is_given_and_none_behind_it,
                                 numbers_above_the_last_are_damage,
