@@ -61,8 +61,9 @@ int64_t tide_dead_last(sqlite3 *db, const char *schema, struct tide_err *err) {
 }
 
 bool tide_dead_attempt(sqlite3 *db, const char *schema, int64_t id, struct tide_err *err) {
-  tide_stmt_exec(db, err, "UPDATE \"%w\".tidemark_dead SET attempts = attempts + 1 WHERE id = %lld", schema,
-                 (long long)id);
+  tide_stmt_exec(db, err,
+                 "UPDATE \"%w\".tidemark_dead SET attempts = min(attempts, 9223372036854775806) + 1 WHERE id = %lld",
+                 schema, (long long)id);
   return !tide_err_is_set(err) && sqlite3_changes(db) > 0;
 }
 

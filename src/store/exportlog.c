@@ -182,11 +182,16 @@ void tide_batch_insert(sqlite3 *db, struct tide_names names, struct tide_batch_r
 bool tide_batch_take(sqlite3 *db, const char *schema, struct tide_batch_row *row, const char *owner,
                      int64_t lease_until, struct tide_err *err) {
   /* AUTOINCREMENT numbers only what is inserted, so the next number is taken from its table and put back raised. */
-  const int64_t next =
-      1 + tide_stmt_int(db, 0, err,
-                        "SELECT max(seq) FROM (SELECT seq FROM \"%w\".sqlite_sequence"
-                        " WHERE name = 'tidemark_batch' UNION ALL SELECT max(batch) FROM \"%w\".tidemark_batch)",
-                        schema, schema);
+  const int64_t last =
+      tide_stmt_int(db, 0, err,
+                    "SELECT max(seq) FROM (SELECT seq FROM \"%w\".sqlite_sequence"
+                    " WHERE name = 'tidemark_batch' UNION ALL SELECT max(batch) FROM \"%w\".tidemark_batch)",
+                    schema, schema);
+  if (last == INT64_MAX)
+    tide_err_set(err, SQLITE_FULL, "tidemark_batch in schema %s: every number of a batch was given", schema);
+  if (tide_err_is_set(err))
+    return false;
+  const int64_t next = last + 1;
   tide_stmt_exec(db, err,
                  "UPDATE \"%w\".tidemark_batch SET batch = %lld, owner = %Q, lease_until = %lld WHERE batch = %lld",
                  schema, (long long)next, owner, (long long)lease_until, (long long)row->batch);
@@ -228,11 +233,11 @@ bool tide_batch_renew(sqlite3 *db, const char *schema, int64_t batch, int64_t le
 
 bool tide_batch_fail(sqlite3 *db, const char *schema, int64_t batch, const char *message, int64_t not_before,
                      struct tide_err *err) {
-  tide_stmt_exec(
-      db, err,
-      "UPDATE \"%w\".tidemark_batch SET attempts = attempts + 1, error = %Q, not_before = %lld, owner = NULL,"
-      " lease_until = NULL WHERE batch = %lld",
-      schema, message, (long long)not_before, (long long)batch);
+  tide_stmt_exec(db, err,
+                 "UPDATE \"%w\".tidemark_batch SET attempts = min(attempts, 9223372036854775806) + 1, error = %Q, "
+                 "not_before = %lld, owner = NULL,"
+                 " lease_until = NULL WHERE batch = %lld",
+                 schema, message, (long long)not_before, (long long)batch);
   return !tide_err_is_set(err) && sqlite3_changes(db) > 0;
 }
 

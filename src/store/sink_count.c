@@ -52,10 +52,11 @@ void tide_sink_count_mark(sqlite3 *db, struct tide_stmt_pool *pool, const struct
 }
 
 void tide_sink_count_wait(sqlite3 *db, const struct tide_sink_place *place, int64_t not_before, struct tide_err *err) {
-  tide_stmt_exec(db, err,
-                 "UPDATE \"%w\".tidemark_sink_count SET attempts = attempts + 1, not_before = %lld"
-                 " WHERE sink = %Q AND dataset = %Q AND place = %Q",
-                 place->schema, (long long)not_before, place->sink, place->dataset, place->place);
+  tide_stmt_exec(
+      db, err,
+      "UPDATE \"%w\".tidemark_sink_count SET attempts = min(attempts, 9223372036854775806) + 1, not_before = %lld"
+      " WHERE sink = %Q AND dataset = %Q AND place = %Q",
+      place->schema, (long long)not_before, place->sink, place->dataset, place->place);
 }
 
 char *tide_sink_log_id(sqlite3 *db, struct tide_names names, const char *sink, const char *of_dataset,

@@ -191,13 +191,28 @@ START_TEST(attempts_of_any_number) {
     db_exec(db,
             "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES"
             " ('away', 'logs', 'file://%s/away', 'ndjson'); SELECT tidemark_export('away');"
-            "UPDATE tidemark_batch SET attempts = %s; UPDATE tidemark_sink_count SET attempts = %s",
+            "UPDATE tidemark_batch SET attempts = %s, error = NULL; UPDATE tidemark_sink_count SET attempts = %s",
             scratch_path("folder"), attempts[i], attempts[i]);
     for (int tick = 0; tick < 2; tick++)
       assert_text(db, "1", "SELECT json_extract(tidemark_export('away', 'now'), '$.failed') > 0");
+    assert_int(db, 0, "SELECT count(*) FROM tidemark_batch WHERE sink = 'away' AND error IS NULL");
     assert_text(db, rows_text, "%s", all_rows);
     end();
   }
+}
+END_TEST
+
+START_TEST(batches_have_no_number_behind_the_last) {
+  begin();
+  db_exec(db,
+          "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES"
+          " ('away', 'logs', 'file://%s/away', 'ndjson'); SELECT tidemark_export('away')",
+          scratch_path("folder"));
+  damage("UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'tidemark_batch'");
+  const char *said = db_text(db, "SELECT tidemark_export('away', 'now')");
+  ck_assert_msg(strstr(said, "every number of a batch was given") != NULL, "says: %s", said);
+  assert_text(db, rows_text, "%s", all_rows);
+  end();
 }
 END_TEST
 
@@ -211,6 +226,7 @@ int main(void) {
                                 counters_do_not_pass_their_end,
                                 adopting_does_not_take_up_a_number_above_the_last,
                                 attempts_of_any_number,
+                                batches_have_no_number_behind_the_last,
                                 NULL};
   return unit_main("hostile_numbers", tests);
 }
