@@ -38,7 +38,7 @@ if [ "${1-}" = --fuzz ]; then
   shift
   install_missing python3 clang libclang-rt-dev # the latter is the sanitizers and libFuzzer
   export CC=clang
-  build_into "$root/build-fuzz" -Dfuzz=true -Db_sanitize=address,undefined
+  build_into "$root/build-fuzz" -Dc_args=-fsanitize=fuzzer-no-link -Db_sanitize=address,undefined
   exec python3 "$root/tests/fuzz/run.py" "$root/build-fuzz" "$@"
 fi
 
