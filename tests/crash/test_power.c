@@ -60,14 +60,14 @@ static void look(enum disk_how how, int seed, bool second) {
 }
 
 /* The ways to lose what is under way now: one of so many by chance just before a sync, when most is at stake, and an
- * eighth of that elsewhere. */
+ * eighth of that elsewhere; each way at least once. */
 static void lose_here(int one_of, bool second) {
   const int hows = disk_is_pending() ? DISK_HOWS : 1; /* they would be the same */
   if (one_of > 1 && !is_at_sync())
     one_of *= 8;
   for (int how = 0; how < hows; how++)
     for (int seed = 0; seed < (how >= DISK_LAST_TORN ? SEEDS : 1); seed++)
-      if (is_chosen(how, seed, one_of))
+      if (is_chosen(how, seed, one_of) || (is_at_sync() && tried[how] == 0))
         look(how, seed, second);
 }
 

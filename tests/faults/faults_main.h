@@ -19,6 +19,11 @@ static inline bool faults_takes(int operation, long way, int every) {
   return effort_is_long() || (operation + way) % every == 0;
 }
 
+/* Under a sanitizer the short form goes through a third of the operations, and each program through another third. */
+static inline bool faults_has_turn(int operation, int program) {
+  return effort_is_long() || (operation + program) % EFFORT_DIVISOR == 0;
+}
+
 /* make runs once, before Check forks; others: a NULL-ended list of tests beside, or NULL. */
 static inline int faults_main(const char *name, void (*make)(void), const TTest *each, const TTest *const *others,
                               int argc, char **argv) {
