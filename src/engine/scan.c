@@ -347,6 +347,3 @@ int tide_scan_decode(struct tide_scan *scan, size_t column, struct tide_err *err
   return tide_stream_decode(at_hand(scan), column, err);
 }
 
-const struct tide_val *tide_scan_partition_values(const struct tide_scan *scan) {
-  return at_hand(scan)->values;
-}

@@ -67,9 +67,7 @@ struct tide_scan_frame {
 };
 bool tide_scan_next_frame(struct tide_scan *scan, struct tide_scan_frame *ret_frame, struct tide_err *err);
 /* Decodes a column of the frame at hand (the spec's number of columns: ingested_at). A partition column is not in
- * the batch: see tide_scan_partition_values. */
+ * the batch. */
 int tide_scan_decode(struct tide_scan *scan, size_t column, struct tide_err *err);
-/* The values of the partition columns of the frame or row at hand, in partition_by's order. */
-const struct tide_val *tide_scan_partition_values(const struct tide_scan *scan);
 
 #endif

@@ -143,8 +143,10 @@ void tide_sinks_enlist(sqlite3 *db, const char *schema, struct tide_err *err) {
   sqlite3_stmt *stmt = tide_stmt_prepare(
       db, &none, "INSERT INTO \"%w\".tidemark_registry SELECT dataset FROM \"%w\".tidemark_registry WHERE false",
       schema, schema);
-  /* asked afterwards: who has read does not wait for the lock */
-  if (tide_err_is_set(&none) && (none.rc != SQLITE_CORRUPT_VTAB || tide_sinks_exist(db, schema, NULL, err)))
+  /* asked afterwards: who has read does not wait for the lock. A schema that was detached has nothing to enlist. */
+  const bool attached = sqlite3_db_readonly(db, schema) >= 0;
+  if (tide_err_is_set(&none) &&
+      (none.rc != SQLITE_CORRUPT_VTAB || (attached && tide_sinks_exist(db, schema, NULL, err))))
     tide_err_set(err, none.rc, "%s", none.msg);
   tide_stmt_run(stmt, err);
   sqlite3_finalize(stmt);
