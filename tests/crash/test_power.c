@@ -18,7 +18,7 @@
 #include "power.h"
 #include "unit.h"
 
-enum { SEEDS = 3, SHORT_MODES = 3 };
+enum { SEEDS = 3, SHORT_MODES = 3 / EFFORT_DIVISOR };
 
 /* One of how many is looked at. */
 struct share {

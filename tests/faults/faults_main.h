@@ -10,7 +10,7 @@
 /* The next chance to fail that is tried: the further on, the fewer; with TIDE_TEST_LONG=1 one in fifty of those that
  * come next, with TIDE_TEST_LONG=all each. */
 static inline long faults_next(long n) {
-  return effort_is_all() ? n + 1 : n + 1 + (effort_is_long() ? n / 50 : 3 * n * EFFORT_DIVISOR);
+  return effort_is_all() ? n + 1 : n + 1 + (effort_is_long() ? n / 50 : 7 * n);
 }
 
 /* Whether an operation meets a way to fail: in the long form each, in the short one those whose turn it is, one in

@@ -91,7 +91,7 @@ static void learn_operation(void) {
 }
 
 static long next_question(long n) {
-  return effort_is_long() ? n + 1 : n + 1 + n * EFFORT_DIVISOR;
+  return effort_is_long() ? n + 1 : n + 1 + 3 * n;
 }
 
 /* ---- ignored ---- */

@@ -111,7 +111,7 @@ START_TEST(every_policy) {
       ck_assert_msg(trial.told == 0, "who may read may not: %s", trial.sql);
   }
   for (long n = 2; n <= policies_count; n++) {
-    if (faults_takes(_i, n, 5))
+    if (faults_takes(_i, n, 9))
       trial_run(&policing, n);
   }
   trial_end();
