@@ -1,6 +1,6 @@
-/* Kills a process that appends and ticks into a Delta table, at changes of the database's files and at every step of a
- * target's file, then lets another go on. Each batch of the export log must be one commit of the table, and no other.
- * */
+/* Kills a process that appends and ticks into a Delta table, at changes of the database's files and at every step of
+ * a target's file, then lets another go on. Each batch of the export log must be one commit of the table, and no
+ * other. */
 #define _GNU_SOURCE
 #include "archive.h"
 #include "crash.h"

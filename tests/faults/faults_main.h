@@ -36,11 +36,7 @@ static inline int faults_main(const char *name, void (*make)(void), const TTest 
     tcase_add_test(tcase, others[i]);
   tcase_add_loop_test(tcase, each, only < 0 ? 0 : only, only < 0 ? (int)operations_count : only + 1);
   suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return unit_run(suite);
 }
 
 #endif

@@ -129,9 +129,5 @@ int main(void) {
   tcase_set_timeout(tcase, effort_is_long() ? 3600 : 300);
   tcase_add_loop_test(tcase, a_poll_that_failed_remembers_nothing, 0, (int)(sizeof polls / sizeof *polls));
   suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return unit_run(suite);
 }

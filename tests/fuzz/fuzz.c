@@ -78,3 +78,28 @@ uint8_t *fuzz_bytes(struct fuzz_input *input, size_t size, size_t *ret_size) {
   *ret_size = n;
   return copy;
 }
+
+long fuzz_read(void *context, void *into, size_t size, struct tide_err *err) {
+  struct fuzz_input *input = context;
+  const size_t n = size < input->left ? size : input->left;
+  FUZZ_CHECK(err->rc == 0);
+  if (n > 0)
+    memcpy(into, input->at, n);
+  input->at += n;
+  input->left -= n;
+  return (long)n;
+}
+
+sqlite3_stmt *fuzz_prepare(sqlite3 *db, const char *format, ...) {
+  sqlite3_stmt *stmt = NULL;
+  va_list args;
+  va_start(args, format);
+  char *sql = sqlite3_vmprintf(format, args);
+  va_end(args);
+  if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK) {
+    fprintf(stderr, "%s\n%s\n", sql, sqlite3_errmsg(db));
+    abort();
+  }
+  sqlite3_free(sql);
+  return stmt;
+}

@@ -40,5 +40,10 @@ size_t fuzz_number(struct fuzz_input *input, size_t max); /* 0 to max, of two by
 uint8_t *fuzz_bytes(struct fuzz_input *input, size_t size, size_t *ret_size);
 /* The same as a string: with a NUL behind it. */
 char *fuzz_string(struct fuzz_input *input, size_t size, size_t *ret_size);
+/* The next bytes as an object that is read piece by piece (sink/target.h); context: the input. */
+long fuzz_read(void *context, void *into, size_t size, struct tide_err *err);
+
+/* Prepares SQL given as an sqlite3_mprintf format, or ends the process. */
+sqlite3_stmt *fuzz_prepare(sqlite3 *db, const char *format, ...);
 
 #endif

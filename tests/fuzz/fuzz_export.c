@@ -71,22 +71,11 @@ static void encode(const struct tide_format *format, bool iso, const struct tide
 
 /* ---- reading it back ---- */
 
-static long read_input(void *context, void *into, size_t size, struct tide_err *err) {
-  struct fuzz_input *input = context;
-  const size_t n = size < input->left ? size : input->left;
-  FUZZ_CHECK(err->rc == 0);
-  if (n > 0)
-    memcpy(into, input->at, n);
-  input->at += n;
-  input->left -= n;
-  return (long)n;
-}
-
 static bool hash_of(const struct tide_format *format, const struct tide_buf *object,
                     char ret_hash[TIDE_ENCODER_HASH_SIZE]) {
   struct tide_err err = {0};
   struct fuzz_input input = {object->data != NULL ? object->data : (const uint8_t *)"", object->len};
-  format->hash_object(read_input, &input, ret_hash, &err);
+  format->hash_object(fuzz_read, &input, ret_hash, &err);
   fuzz_check_error(&err, SQLITE_CORRUPT, 0);
   return err.rc == 0;
 }

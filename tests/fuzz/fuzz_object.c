@@ -13,23 +13,12 @@
 
 enum { FORMATS = 5, MEMORY = 200 << 20 }; /* a reader of zstd takes a window of 128 MiB when it is told to */
 
-static long read_input(void *context, void *into, size_t size, struct tide_err *err) {
-  struct fuzz_input *input = context;
-  const size_t n = size < input->left ? size : input->left;
-  FUZZ_CHECK(err->rc == 0);
-  if (n > 0)
-    memcpy(into, input->at, n);
-  input->at += n;
-  input->left -= n;
-  return (long)n;
-}
-
 static void hash_object(size_t which, struct fuzz_input *input) {
   static const struct tide_format *const formats[FORMATS] = {
       &tide_format_ndjson, &tide_format_csv, &tide_format_ndjson_zst, &tide_format_csv_zst, &tide_format_parquet};
   struct tide_err err = {0};
   char hash[TIDE_ENCODER_HASH_SIZE];
-  if (formats[which]->hash_object(read_input, input, hash, &err) == 0)
+  if (formats[which]->hash_object(fuzz_read, input, hash, &err) == 0)
     FUZZ_CHECK(strspn(hash, "0123456789abcdef") == TIDE_ENCODER_HASH_SIZE - 1);
   fuzz_check_error(&err, SQLITE_CORRUPT, 0);
 }
@@ -66,7 +55,7 @@ static void go_through_stream(struct fuzz_input *input) {
   for (int cut = 0; cut < 2; cut++) {
     unsigned char plain[300];
     struct fuzz_input source = {out.data, cut ? out.len - 1 - whole.left % out.len : out.len};
-    struct tide_zreader *reader = tide_zreader_create(read_input, &source, &err);
+    struct tide_zreader *reader = tide_zreader_create(fuzz_read, &source, &err);
     size_t at = 0;
     for (long got; (got = tide_zreader_read(reader, plain, piece, &err)) > 0; at += (size_t)got)
       FUZZ_CHECK(at + (size_t)got <= whole.left && memcmp(plain, whole.at + at, (size_t)got) == 0);

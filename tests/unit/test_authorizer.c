@@ -1,5 +1,5 @@
-/* A host's authorizer that denies or ignores one thing that Tidemark asks for. What is ignored SQLite does not tell: each
- * such change is an error of ours, with nothing half done, and all works when it is allowed again. */
+/* A host's authorizer that denies or ignores one thing that Tidemark asks for. What is ignored SQLite does not tell:
+ * each such change is an error of ours, with nothing half done, and all works when it is allowed again. */
 #define _GNU_SOURCE
 #include "prune_db.h"
 
@@ -178,9 +178,5 @@ int main(void) {
   for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
     tcase_add_loop_test(tcase, tests[i], 0, (int)(sizeof answers / sizeof *answers));
   suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  const int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return unit_run(suite);
 }

@@ -258,8 +258,8 @@ static void get_in_the_way(const char *step) {
     db_exec(other, "BEGIN IMMEDIATE");
 }
 
-/* The file is there when the acks find the lock taken: the batch stays, and the next tick ends it without another file.
- * */
+/* The file is there when the acks find the lock taken: the batch stays, and the next tick ends it without another
+ * file. */
 START_TEST(a_tick_that_cannot_ack_ships_once) {
   static const char *const journals[] = {"wal", "delete"};
   for (int i = 0; i < 2; i++) {

@@ -1,5 +1,5 @@
-/* The log of a Delta table, line by line as PROTOCOL.md of delta-io/delta has it, over the memory target and a folder.
- * */
+/* The log of a Delta table, line by line as PROTOCOL.md of delta-io/delta has it, over the memory target and a
+ * folder. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* nftw */
 #endif

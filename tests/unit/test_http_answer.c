@@ -258,8 +258,8 @@ START_TEST(a_redirect_is_named_by_its_host) {
 }
 END_TEST
 
-/* Bytes of a good answer replaced, taken away or doubled by chance: whatever comes, rows ascend and messages are text.
- * */
+/* Bytes of a good answer replaced, taken away or doubled by chance: whatever comes, rows ascend and messages are
+ * text. */
 START_TEST(hostile_answers_do_no_harm) {
   static const char good[] = "{\"refused\":[{\"line\":2,\"reason\":\"a\\u00e9\\n\"},{\"reason\":\"b\",\"line\":1}]}";
   static const char bytes[] = "{}[]\",:0123456789-.eE\\ntu \x01\x80\xC3\xA9\xFF";

@@ -379,8 +379,8 @@ START_TEST(layouts_never_change) {
 }
 END_TEST
 
-/* What a batch of layout 1 is shipped as again must be the bytes that may have arrived, which were compressed as ever.
- * */
+/* What a batch of layout 1 is shipped as again must be the bytes that may have arrived, which were compressed as
+ * ever. */
 START_TEST(long_matches_are_of_the_layouts_that_have_them) {
   static const struct tide_parquet_node node = {.name = "s", .type = TIDE_PARQUET_BYTE_ARRAY};
   static const struct tide_parquet_place flat = {0};

@@ -1152,9 +1152,5 @@ int main(void) {
   for (size_t i = 0; tests[i] != NULL; i++)
     tcase_add_test(tcase, tests[i]);
   suite_add_tcase(suite, tcase);
-  SRunner *runner = srunner_create(suite);
-  srunner_run_all(runner, CK_ENV);
-  int failed = srunner_ntests_failed(runner);
-  srunner_free(runner);
-  return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+  return unit_run(suite);
 }

@@ -262,8 +262,8 @@ START_TEST(texts_of_few_templates_come_back) {
 }
 END_TEST
 
-/* Everything that templates have to bear: NUL, UTF-8 and what is none, zeros in front, runs of all lengths, both cases.
- * */
+/* Everything that templates have to bear: NUL, UTF-8 and what is none, zeros in front, runs of all lengths, both
+ * cases. */
 static size_t adversary(char *text, size_t row) {
   static const char *const words[] = {"a",
                                       " ",

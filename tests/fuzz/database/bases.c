@@ -121,20 +121,6 @@ static void exec(sqlite3 *db, const char *format, ...) {
   sqlite3_free(sql);
 }
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *format, ...) {
-  sqlite3_stmt *stmt = NULL;
-  va_list args;
-  va_start(args, format);
-  char *sql = sqlite3_vmprintf(format, args);
-  va_end(args);
-  if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK) {
-    fprintf(stderr, "%s\n%s\n", sql, sqlite3_errmsg(db));
-    abort();
-  }
-  sqlite3_free(sql);
-  return stmt;
-}
-
 static char *text_of(sqlite3_stmt *stmt, int column) {
   const char *text = (const char *)sqlite3_column_text(stmt, column);
   char *copy = strdup(text != NULL ? text : "");
@@ -160,23 +146,24 @@ static void take_rows(struct base_dataset *dataset, sqlite3_stmt *stmt) {
 }
 
 static void take_datasets(struct base *base, sqlite3 *db, bool has_twins) {
-  sqlite3_stmt *stmt = prepare(db, "SELECT r.dataset, (SELECT group_concat('quote(\"' || name || '\")', '||'',''||')"
-                                   " FROM pragma_table_info(r.dataset)) FROM tidemark_registry r ORDER BY 1");
+  sqlite3_stmt *stmt =
+      fuzz_prepare(db, "SELECT r.dataset, (SELECT group_concat('quote(\"' || name || '\")', '||'',''||')"
+                       " FROM pragma_table_info(r.dataset)) FROM tidemark_registry r ORDER BY 1");
   while (sqlite3_step(stmt) == SQLITE_ROW) {
     FUZZ_CHECK(base->ndatasets < BASE_DATASETS_MAX);
     struct base_dataset *dataset = &base->datasets[base->ndatasets++];
     dataset->name = text_of(stmt, 0);
     dataset->columns = text_of(stmt, 1);
-    take_rows(dataset, has_twins ? prepare(db, "SELECT since, part, live, %s FROM twin.\"%w\" ORDER BY since",
-                                           dataset->columns, dataset->name)
-                                 : prepare(db, "SELECT since, partition, 1, %s FROM main.\"%w\" ORDER BY since",
-                                           dataset->columns, dataset->name));
+    take_rows(dataset, has_twins ? fuzz_prepare(db, "SELECT since, part, live, %s FROM twin.\"%w\" ORDER BY since",
+                                                dataset->columns, dataset->name)
+                                 : fuzz_prepare(db, "SELECT since, partition, 1, %s FROM main.\"%w\" ORDER BY since",
+                                                dataset->columns, dataset->name));
   }
   sqlite3_finalize(stmt);
 }
 
 static void take_columns(struct base_table *table, sqlite3 *db) {
-  sqlite3_stmt *stmt = prepare(db, "SELECT name, pk FROM pragma_table_info(%Q) ORDER BY cid", table->name);
+  sqlite3_stmt *stmt = fuzz_prepare(db, "SELECT name, pk FROM pragma_table_info(%Q) ORDER BY cid", table->name);
   char *key = sqlite3_mprintf("");
   while (sqlite3_step(stmt) == SQLITE_ROW) {
     FUZZ_CHECK(table->columns < (int)(sizeof table->names / sizeof *table->names));
@@ -203,8 +190,8 @@ static void take_owner(const struct base *base, struct base_table *table) {
 }
 
 static void take_tables(struct base *base, sqlite3 *db) {
-  sqlite3_stmt *stmt = prepare(db, "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
-                                   " AND sql IS NOT NULL ORDER BY name");
+  sqlite3_stmt *stmt = fuzz_prepare(db, "SELECT name, sql FROM sqlite_schema WHERE type = 'table' AND rootpage > 0"
+                                        " AND sql IS NOT NULL ORDER BY name");
   while (sqlite3_step(stmt) == SQLITE_ROW) {
     FUZZ_CHECK(base->ntables < BASE_TABLES_MAX);
     struct base_table *table = &base->tables[base->ntables++];

@@ -47,22 +47,8 @@ static void try(struct place *place, sqlite3_stmt *stmt) {
   place->done |= sqlite3_finalize(stmt) == SQLITE_OK && sqlite3_changes(place->db) > 0;
 }
 
-static sqlite3_stmt *prepare(sqlite3 *db, const char *format, ...) {
-  sqlite3_stmt *stmt = NULL;
-  va_list args;
-  va_start(args, format);
-  char *sql = sqlite3_vmprintf(format, args);
-  va_end(args);
-  if (sqlite3_prepare_v2(db, sql, -1, &stmt, NULL) != SQLITE_OK) {
-    fprintf(stderr, "%s\n%s\n", sql, sqlite3_errmsg(db));
-    abort();
-  }
-  sqlite3_free(sql);
-  return stmt;
-}
-
 static int64_t number(sqlite3 *db, const char *format, const char *name) {
-  sqlite3_stmt *stmt = prepare(db, format, name);
+  sqlite3_stmt *stmt = fuzz_prepare(db, format, name);
   const int64_t value = sqlite3_step(stmt) == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : 0;
   sqlite3_finalize(stmt);
   return value;
@@ -70,8 +56,8 @@ static int64_t number(sqlite3 *db, const char *format, const char *name) {
 
 /* The value of a row; the caller frees. NULL: there is no such row. */
 static sqlite3_value *value_of(const struct place *place, int64_t row) {
-  sqlite3_stmt *stmt = prepare(place->db, "SELECT \"%w\" FROM \"%w\" ORDER BY %s LIMIT 1 OFFSET %lld", place->column,
-                               place->table->name, place->table->key, row);
+  sqlite3_stmt *stmt = fuzz_prepare(place->db, "SELECT \"%w\" FROM \"%w\" ORDER BY %s LIMIT 1 OFFSET %lld",
+                                    place->column, place->table->name, place->table->key, row);
   sqlite3_value *value = sqlite3_step(stmt) == SQLITE_ROW ? sqlite3_value_dup(sqlite3_column_value(stmt, 0)) : NULL;
   sqlite3_finalize(stmt);
   return value;
@@ -79,11 +65,11 @@ static sqlite3_value *value_of(const struct place *place, int64_t row) {
 
 /* An UPDATE of one row's column to ?1. */
 static sqlite3_stmt *update(const struct place *place, int64_t row) {
-  return prepare(place->db,
-                 "UPDATE \"%w\" SET \"%w\" = ?1 WHERE (%s) = (SELECT %s FROM \"%w\" ORDER BY %s LIMIT 1"
-                 " OFFSET %lld)",
-                 place->table->name, place->column, place->table->key, place->table->key, place->table->name,
-                 place->table->key, row);
+  return fuzz_prepare(place->db,
+                      "UPDATE \"%w\" SET \"%w\" = ?1 WHERE (%s) = (SELECT %s FROM \"%w\" ORDER BY %s LIMIT 1"
+                      " OFFSET %lld)",
+                      place->table->name, place->column, place->table->key, place->table->key, place->table->name,
+                      place->table->key, row);
 }
 
 /* ---- values ---- */
@@ -162,11 +148,11 @@ static void change_value(struct place *place) {
 
 static void delete_rows(struct place *place) {
   const int64_t limit = place->damage->kind == DAMAGE_ROWS ? -1 : 1;
-  try(place, prepare(place->db,
-                     "DELETE FROM \"%w\" WHERE (%s) IN (SELECT %s FROM \"%w\" ORDER BY %s LIMIT %lld OFFSET"
-                     " %lld)",
-                     place->table->name, place->table->key, place->table->key, place->table->name, place->table->key,
-                     limit, limit < 0 ? 0 : place->row));
+  try(place, fuzz_prepare(place->db,
+                          "DELETE FROM \"%w\" WHERE (%s) IN (SELECT %s FROM \"%w\" ORDER BY %s LIMIT %lld OFFSET"
+                          " %lld)",
+                          place->table->name, place->table->key, place->table->key, place->table->name,
+                          place->table->key, limit, limit < 0 ? 0 : place->row));
 }
 
 static void copy_row(struct place *place) {
@@ -181,8 +167,8 @@ static void copy_row(struct place *place) {
   sqlite3_value *value = value_of(place, place->row);
   if (value != NULL) {
     sqlite3_stmt *stmt =
-        prepare(place->db, "INSERT INTO \"%w\"(%s) SELECT %s FROM \"%w\" ORDER BY %s LIMIT 1 OFFSET %lld",
-                place->table->name, columns, values, place->table->name, place->table->key, place->row);
+        fuzz_prepare(place->db, "INSERT INTO \"%w\"(%s) SELECT %s FROM \"%w\" ORDER BY %s LIMIT 1 OFFSET %lld",
+                     place->table->name, columns, values, place->table->name, place->table->key, place->row);
     bind_value(place, stmt, value, NULL);
     try(place, stmt);
   }
@@ -216,15 +202,15 @@ static void change_schema(struct place *place) {
   const int64_t row = damage->row % count, other = (damage->row + 1 + damage->column) % count;
   sqlite3_stmt *stmt;
   if (damage->kind == DAMAGE_SCHEMA_DROP) {
-    stmt = prepare(place->db,
-                   "DELETE FROM sqlite_schema WHERE rowid = (SELECT rowid FROM sqlite_schema LIMIT 1 OFFSET"
-                   " %lld)",
-                   row);
+    stmt = fuzz_prepare(place->db,
+                        "DELETE FROM sqlite_schema WHERE rowid = (SELECT rowid FROM sqlite_schema LIMIT 1 OFFSET"
+                        " %lld)",
+                        row);
   } else if (damage->kind == DAMAGE_SCHEMA_ROOT) {
-    stmt = prepare(place->db,
-                   "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema LIMIT 1 OFFSET %lld)"
-                   " WHERE rowid = (SELECT rowid FROM sqlite_schema LIMIT 1 OFFSET %lld)",
-                   row, other);
+    stmt = fuzz_prepare(place->db,
+                        "UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema LIMIT 1 OFFSET %lld)"
+                        " WHERE rowid = (SELECT rowid FROM sqlite_schema LIMIT 1 OFFSET %lld)",
+                        row, other);
   } else {
     static const char *const columns[] = {"sql", "sql", "sql", "name", "tbl_name", "type"};
     const struct base_table schema = {.name = (char *)"sqlite_schema", .key = (char *)"rowid"};
@@ -262,7 +248,7 @@ static struct fuzz_run take_run(sqlite3_stmt *stmt, int column) {
 }
 
 static void put_run(sqlite3 *db, const char *sql, const char *dataset, struct fuzz_run run, int64_t key, int64_t key2) {
-  sqlite3_stmt *stmt = prepare(db, sql, dataset);
+  sqlite3_stmt *stmt = fuzz_prepare(db, sql, dataset);
   sqlite3_bind_blob(stmt, 1, run.bytes, (int)run.size, SQLITE_STATIC);
   sqlite3_bind_int64(stmt, 2, key);
   if (sqlite3_bind_parameter_count(stmt) > 2)
@@ -272,7 +258,7 @@ static void put_run(sqlite3 *db, const char *sql, const char *dataset, struct fu
 }
 
 static void mend_tail(sqlite3 *db, const char *dataset) {
-  sqlite3_stmt *stmt = prepare(db, "SELECT last_since, data FROM \"%w_tail\"", dataset);
+  sqlite3_stmt *stmt = fuzz_prepare(db, "SELECT last_since, data FROM \"%w_tail\"", dataset);
   while (sqlite3_step(stmt) == SQLITE_ROW) {
     struct fuzz_run run = take_run(stmt, 1);
     fuzz_fix_tail(run, sqlite3_column_int64(stmt, 0));
@@ -288,7 +274,7 @@ enum { CHUNKS_MAX = 20 };
 static void mend_segment(sqlite3 *db, const char *dataset, sqlite3_stmt *segment) {
   struct fuzz_run meta = take_run(segment, 4), chunks[CHUNKS_MAX] = {{0}};
   const int64_t first = sqlite3_column_int64(segment, 2);
-  sqlite3_stmt *stmt = prepare(db, "SELECT data FROM \"%w_chunk\" WHERE id = ?1", dataset);
+  sqlite3_stmt *stmt = fuzz_prepare(db, "SELECT data FROM \"%w_chunk\" WHERE id = ?1", dataset);
   for (int64_t i = 0; i < CHUNKS_MAX; i++) {
     sqlite3_bind_int64(stmt, 1, (int64_t)((uint64_t)first + (uint64_t)i));
     if (sqlite3_step(stmt) == SQLITE_ROW)
@@ -318,7 +304,7 @@ static void mend(struct place *place) {
   if (strcmp(place->table->suffix, "chunk") != 0 && strcmp(place->table->suffix, "segment") != 0)
     return;
   sqlite3_stmt *stmt =
-      prepare(place->db, "SELECT partition, last_since, chunk, chunks, meta FROM \"%w_segment\"", dataset);
+      fuzz_prepare(place->db, "SELECT partition, last_since, chunk, chunks, meta FROM \"%w_segment\"", dataset);
   while (sqlite3_step(stmt) == SQLITE_ROW)
     mend_segment(place->db, dataset, stmt);
   sqlite3_finalize(stmt);
@@ -342,11 +328,11 @@ static int64_t partition_of(const struct place *place) {
       continue;
     const char *name = place->base->datasets[table->dataset].name;
     sqlite3_stmt *stmt =
-        i < 2 ? prepare(place->db, owners[i][1], table->name, table->key, place->row)
-              : prepare(place->db,
-                        "SELECT s.partition FROM (SELECT id FROM \"%w\" ORDER BY id LIMIT 1 OFFSET %lld) c"
-                        " JOIN \"%w_segment\" s ON c.id >= s.chunk AND c.id < s.chunk + s.chunks",
-                        table->name, place->row, name);
+        i < 2 ? fuzz_prepare(place->db, owners[i][1], table->name, table->key, place->row)
+              : fuzz_prepare(place->db,
+                             "SELECT s.partition FROM (SELECT id FROM \"%w\" ORDER BY id LIMIT 1 OFFSET %lld) c"
+                             " JOIN \"%w_segment\" s ON c.id >= s.chunk AND c.id < s.chunk + s.chunks",
+                             table->name, place->row, name);
     const int64_t partition = sqlite3_step(stmt) == SQLITE_ROW ? sqlite3_column_int64(stmt, 0) : -1;
     sqlite3_finalize(stmt);
     return partition;
@@ -405,7 +391,7 @@ static void do_one(struct place *place) {
 static void tighten(sqlite3 *db, const struct base *base) {
   for (size_t i = 0; i < base->ntables; i++) {
     sqlite3_stmt *stmt =
-        prepare(db, "UPDATE sqlite_schema SET sql = ?1 WHERE name = ?2 AND type = 'table' AND length(sql) > 0");
+        fuzz_prepare(db, "UPDATE sqlite_schema SET sql = ?1 WHERE name = ?2 AND type = 'table' AND length(sql) > 0");
     sqlite3_bind_text(stmt, 1, base->tables[i].sql, -1, SQLITE_STATIC);
     sqlite3_bind_text(stmt, 2, base->tables[i].name, -1, SQLITE_STATIC);
     sqlite3_step(stmt);
