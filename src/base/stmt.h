@@ -44,13 +44,14 @@ const char *tide_stmt_text(sqlite3_stmt *stmt, int column, size_t *ret_size, str
 /* The same as a copy with a NUL behind it, which the caller frees. */
 char *tide_stmt_copy_text(sqlite3_stmt *stmt, int column, struct tide_err *err);
 
-/* Whether the row's columns from `at` on are all integers. Tables that are STRICT hold nothing else in such a column, but
- * in a file that comes from elsewhere: a text compares above every number, and a walk from number to number ends at none. */
+/* Whether the row's columns from `at` on are all integers. Tables that are STRICT hold nothing else in such a column,
+ * but in a file that comes from elsewhere: a text compares above every number, and a walk from number to number ends at
+ * none. */
 bool tide_stmt_are_ints(sqlite3_stmt *stmt, int at, int count);
 
 /* Sets err from the connection's last error, unless one is set. A write from a state that is no longer the newest
- * (SQLITE_BUSY_SNAPSHOT, "database is locked") becomes SQLITE_BUSY with words that say what to do: waiting is no use.
- * */
+ * (SQLITE_BUSY_SNAPSHOT, "database is locked") becomes SQLITE_BUSY with words that say what to do: waiting is no
+ * use. */
 void tide_stmt_error(sqlite3 *db, int rc, struct tide_err *err);
 
 #endif

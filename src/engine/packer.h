@@ -36,8 +36,8 @@ void tide_packer_start(struct tide_packer *packer, int64_t partition, int64_t re
 void tide_packer_start_with(struct tide_packer *packer, int64_t partition, int64_t revision,
                             struct tide_segment_writer *writer);
 
-/* How many of a batch's rows first to end - 1 go into the segment that a writer has at hand, and whether they fill it.
- * */
+/* How many of a batch's rows first to end - 1 go into the segment that a writer has at hand, and whether they fill
+ * it. */
 size_t tide_packer_fits(const struct tide_options *options, const struct tide_segment_writer *writer,
                         const struct tide_batch *rows, size_t first, size_t end, bool *ret_full);
 

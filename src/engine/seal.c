@@ -75,8 +75,8 @@ static size_t list_entries(struct tide_sealer *sealer, struct tide_err *err) {
   return count;
 }
 
-/* Each is deleted when it is read: its pages are still in the cache then, and all of them may be more than that holds.
- * */
+/* Each is deleted when it is read: its pages are still in the cache then, and all of them may be more than that
+ * holds. */
 static void take_tail(struct tide_sealer *sealer, struct tide_err *err) {
   const size_t count = list_entries(sealer, err);
   for (size_t i = 0; i < count && !tide_err_is_set(err); i++) {

@@ -1,5 +1,5 @@
-/* One batch from its target's hands to the log: shipped, and by the answer acked, split, set aside, or kept for later.
- * */
+/* One batch from its target's hands to the log: shipped, and by the answer acked, split, set aside, or kept for
+ * later. */
 #ifndef TIDE_SINK_DELIVER_H
 #define TIDE_SINK_DELIVER_H
 

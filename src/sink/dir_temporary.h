@@ -44,8 +44,8 @@ void tide_dir_temporary_name_over(struct tide_dir_temporary *temporary, int into
 /* The file goes when it was not named. One that cannot be removed is left to the sweep. */
 void tide_dir_temporary_discard(struct tide_dir_temporary *temporary);
 
-/* Removes what earlier tries left of an object: that of its token and of older ones. A newer token has a newer owner.
- * */
+/* Removes what earlier tries left of an object: that of its token and of older ones. A newer token has a newer
+ * owner. */
 void tide_dir_temporary_remove_tries(const struct tide_dir_root *root, const struct tide_object *object,
                                      struct tide_err *err);
 

@@ -1,7 +1,7 @@
-/* Where pages and row groups of a Parquet file end, what a dictionary is worth, and how pages are compressed: all that
- * decides its bytes, besides its rows, the level and the zstd at hand. A batch that is shipped again must give the same
- * ones, so that a layout never changes: a better one is a new version, and a batch keeps the one it was claimed with.
- * */
+/* Where pages and row groups of a Parquet file end, what a dictionary is worth, and how pages are compressed: all
+ * that decides its bytes, besides its rows, the level and the zstd at hand. A batch that is shipped again must give
+ * the same ones, so that a layout never changes: a better one is a new version, and a batch keeps the one it was
+ * claimed with. */
 #ifndef TIDE_SINK_PARQUET_LAYOUT_H
 #define TIDE_SINK_PARQUET_LAYOUT_H
 

@@ -7,8 +7,8 @@
 
 enum { TIDE_SCHEME_BUILD_SIZE = 200 };
 
-/* The version and the sizes of the structs that both sides touch, as compiled here: "0.1.0 (structs of 24, ... bytes)".
- * */
+/* The version and the sizes of the structs that both sides touch, as compiled here: "0.1.0 (structs of 24, ...
+ * bytes)". */
 static inline void tide_scheme_build(char ret_build[TIDE_SCHEME_BUILD_SIZE]) {
   sqlite3_snprintf(TIDE_SCHEME_BUILD_SIZE, ret_build, "%s (structs of %d, %d, %d, %d, %d, %d, %d, %d, %d, %d bytes)",
                    TIDEMARK_VERSION, (int)sizeof(struct tide_schemes_offer), (int)sizeof(struct tide_scheme),

@@ -1,6 +1,6 @@
-/* A secret is the value of an environment variable that an option names: neither the database nor a message ever holds
- * it. It is read when a target opens, and wiped when that closes (what a network library copies of it is that one's).
- * */
+/* A secret is the value of an environment variable that an option names: neither the database nor a message ever
+ * holds it. It is read when a target opens, and wiped when that closes (what a network library copies of it is that
+ * one's). */
 #ifndef TIDE_SINK_SECRET_H
 #define TIDE_SINK_SECRET_H
 

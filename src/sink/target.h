@@ -106,12 +106,12 @@ struct tide_target_methods {
  * and fragment. Does not touch the disk. Gives a path for tide_free, or NULL with SQLITE_ERROR and a sentence. */
 char *tide_target_dir_path(const char *url, struct tide_err *err);
 
-/* Objects as files of a folder, which must exist: one that does not may be a disk that is not mounted. Folders below it
- * are made as names need them; a symbolic link below it is refused, so that nothing is ever written elsewhere. A file
- * under way is in the folder's `_tidemark/tmp` (dir_temporary.h), which must be on the same file system as its
- * object's. sweep goes by log id and token alone: a log has one sink in a folder. A failure has SQLite's code for its
- * kind: SQLITE_FULL no space or quota, SQLITE_CANTOPEN missing, SQLITE_PERM, SQLITE_READONLY, otherwise SQLITE_IOERR.
- * */
+/* Objects as files of a folder, which must exist: one that does not may be a disk that is not mounted. Folders
+ * below it are made as names need them; a symbolic link below it is refused, so that nothing is ever written
+ * elsewhere. A file under way is in the folder's `_tidemark/tmp` (dir_temporary.h), which must be on the same file
+ * system as its object's. sweep goes by log id and token alone: a log has one sink in a folder. A failure has
+ * SQLite's code for its kind: SQLITE_FULL no space or quota, SQLITE_CANTOPEN missing, SQLITE_PERM,
+ * SQLITE_READONLY, otherwise SQLITE_IOERR. */
 struct tide_target *tide_target_dir_open(const char *path, struct tide_err *err);
 
 #ifdef TIDE_TEST_HOOKS

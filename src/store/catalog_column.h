@@ -23,10 +23,10 @@ struct tide_spec *tide_catalog_spec(sqlite3 *db, struct tide_names names, struct
  * sqlite3_value_numeric_type of SQLite 3.53 needs one. */
 sqlite3_stmt *tide_catalog_literal(sqlite3 *db, const struct tide_literal *literal, struct tide_err *err);
 
-/* Makes this connection declare all virtual tables anew when they are used next, also when it is interrupted; fails when
- * the host's authorizer does not let it, and without memory. In a
- * transaction SQLite forgets that the schema was changed, which a rollback must know: there it comes before the change,
- * and is the end of the statement that could end the transaction of an interrupted connection. */
+/* Makes this connection declare all virtual tables anew when they are used next, also when it is interrupted; fails
+ * when the host's authorizer does not let it, and without memory. In a transaction SQLite forgets that the schema was
+ * changed, which a rollback must know: there it comes before the change, and is the end of the statement that could end
+ * the transaction of an interrupted connection. */
 void tide_catalog_undeclare(sqlite3 *db, struct tide_err *err);
 
 /* Makes the other connections do so at their next statement. A write transaction is open; a rollback makes this
