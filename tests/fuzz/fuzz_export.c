@@ -1,6 +1,6 @@
 /* Rows in each format that is exported: what is read back from an object has the hash of its rows, NDJSON is JSON to
- * SQLite, line by line, and CSV has as many fields as it should. Then bytes of the object are changed: it is refused, or
- * has a hash.
+ * SQLite, line by line, and CSV has as many fields as it should. Then bytes of the object are changed: it is refused,
+ * or has a hash.
  *
  *   u8   format; u8 bit 0: timestamps as text; u8 number of changes, up to 7, each u16 place and u8 what is added to it
  *   values (values.h), of which three in turn are a row */
