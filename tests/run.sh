@@ -99,7 +99,7 @@ if [ -n "$others" ]; then
 fi
 if [ -n "$sanitize" ]; then
   build=$root/build-sanitize
-  build_into "$build" -Db_sanitize=address,undefined
+  build_into "$build" -Db_sanitize=address,undefined --optimization=1 # half the time to build
   export ASAN_OPTIONS=halt_on_error=1:detect_leaks=1:detect_stack_use_after_return=1
   export UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 elif [ -n "$coverage" ]; then
