@@ -41,14 +41,15 @@ Everything is in $folder:
             read_parquet('lake/logs/*=*/*.parquet') in DuckDB
   demo.db   the database: the log, the sinks, their export log, the rollup
 
-Try next:
-  cd "$folder"
-  sqlite3 -header -column demo.db
-  .load ./tidemark
-  INSERT INTO logs(source, ts, level, body) VALUES ('me', 0, 'error', 'hello');
-  SELECT * FROM tidemark_lag WHERE rows > 0;
-  .read demo_tick.sql
-  SELECT since, partition, body FROM logs WHERE since > 28933 ORDER BY since;
-  SELECT sink, partition, since, until, rows FROM tidemark_export_log
-    ORDER BY id DESC LIMIT 3;
+Try next (the shell wants its own commands at the start of a line):
+
+cd "$folder"
+sqlite3 -header -column demo.db
+.load ./tidemark
+INSERT INTO logs(source, ts, level, body) VALUES ('me', 0, 'error', 'hello');
+SELECT * FROM tidemark_lag WHERE rows > 0;
+.read demo_tick.sql
+SELECT since, partition, body FROM logs WHERE since > 28933 ORDER BY since;
+SELECT sink, partition, since, until, rows FROM tidemark_export_log
+  ORDER BY id DESC LIMIT 3;
 EOF
