@@ -4,7 +4,10 @@
 #include "store/checks.h"
 
 static void advance(struct tide_check_deleted *deleted, struct tide_check *check, struct tide_err *err) {
-  deleted->there = tide_stmt_row(deleted->stmt, err);
+  while ((deleted->there = tide_stmt_row(deleted->stmt, err)) && !tide_stmt_are_ints(deleted->stmt, 0, 2))
+    tide_check_report_add(check->report, err, "%s_deleted: since '%s' of partition '%s': both must be integers",
+                          check->names.dataset, sqlite3_column_text(deleted->stmt, 1),
+                          sqlite3_column_text(deleted->stmt, 0));
   if (tide_check_report_take(check->report, "deleted rows", err))
     check->unreadable = true;
   if (deleted->there) {

@@ -15,7 +15,12 @@ void tide_sink_count_read(sqlite3 *db, const struct tide_sink_place *place, stru
       " WHERE sink = %Q AND dataset = %Q AND place = %Q",
       place->schema, place->sink, place->dataset, place->place);
   *ret_count = (struct tide_sink_count){0};
-  if (tide_stmt_row(stmt, err))
+  const bool there = tide_stmt_row(stmt, err);
+  if (there && !tide_stmt_are_ints(stmt, 0, 7))
+    tide_err_set(err, SQLITE_CORRUPT_VTAB,
+                 "tidemark_sink_count is damaged: a count of sink %s, dataset %s is no number", place->sink,
+                 place->dataset);
+  else if (there)
     *ret_count = (struct tide_sink_count){.tick = sqlite3_column_int64(stmt, 0),
                                           .token = sqlite3_column_int64(stmt, 1),
                                           .previous = sqlite3_column_int64(stmt, 2),

@@ -57,6 +57,16 @@ static void check_texts(const struct tide_sink *sink, struct tide_err *err) {
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "%s is NULL for sink %Q of dataset %Q", lost, sink->sink, sink->dataset);
 }
 
+/* max_rows, max_bytes and min_rows may be NULL. */
+static void check_numbers(sqlite3_stmt *stmt, int at, const struct tide_sink *sink, struct tide_err *err) {
+  bool typed = tide_stmt_are_ints(stmt, at, 1) && tide_stmt_are_ints(stmt, at + 5, 2);
+  for (int i = 1; i <= 3; i++)
+    typed = typed && (sqlite3_column_type(stmt, at + i) == SQLITE_NULL || tide_stmt_are_ints(stmt, at + i, 1));
+  if (!typed)
+    tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_sink is damaged: a number of sink %s, dataset %s is none",
+                 sink->sink, sink->dataset);
+}
+
 bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_err *err) {
   if (!tide_stmt_row(stmt, err))
     return false;
@@ -75,6 +85,7 @@ bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_
   sink.epoch = sqlite3_column_int64(stmt, ntexts + 6);
   sink.registered = sqlite3_column_int(stmt, ntexts + 7) != 0;
   check_texts(&sink, err);
+  check_numbers(stmt, ntexts, &sink, err);
   if (tide_err_is_set(err)) {
     tide_sink_clear(&sink);
     return false;

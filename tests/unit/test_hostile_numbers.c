@@ -202,6 +202,61 @@ START_TEST(attempts_of_any_number) {
 }
 END_TEST
 
+START_TEST(entries_of_deleted_rows_that_are_no_numbers) {
+  static const char *const changes[][2] = {
+      {"partition = '1'", "logs_deleted: since '2' of partition '1': both must be integers"},
+      {"since = 2.5", "logs_deleted: since '2.5' of partition '1': both must be integers"},
+      {"since = 'two'", "logs_deleted: since 'two' of partition '1': both must be integers"}};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    begin();
+    db_exec(db, "DELETE FROM tidemark_batch; DELETE FROM logs WHERE since = 2");
+    damage("CREATE TABLE kept AS SELECT * FROM logs_deleted; DROP TABLE logs_deleted;"
+           "CREATE TABLE logs_deleted(since, partition); INSERT INTO logs_deleted SELECT since, partition FROM kept;"
+           "DROP TABLE kept; UPDATE logs_deleted SET %s",
+           changes[i][0]);
+    const char *said = db_text(db, "SELECT tidemark_check('logs')");
+    ck_assert_msg(strstr(said, changes[i][1]) != NULL, "%d says: %s", (int)i, said);
+    end();
+  }
+}
+END_TEST
+
+/* What reads as 0 would be taken for a sink that has shipped nothing yet, or that begins with the first row. */
+START_TEST(numbers_of_a_sink_that_are_none) {
+  static const struct {
+    const char *table;
+    const char *change;
+    const char *words;
+  } changes[] = {{"tidemark_sink_count", "UPDATE tidemark_sink_count SET marked = 'many'",
+                  "tidemark_sink_count is damaged: a count of sink out, dataset logs is no number"},
+                 {"tidemark_sink_count", "UPDATE tidemark_sink_count SET tick = x'31'",
+                  "tidemark_sink_count is damaged: a count of sink out, dataset logs is no number"},
+                 {"tidemark_sink", "UPDATE tidemark_sink SET start = 'earliest' WHERE sink = 'out'",
+                  "tidemark_sink is damaged: a number of sink out, dataset logs is none"},
+                 {"tidemark_sink", "UPDATE tidemark_sink SET max_rows = 'all' WHERE sink = 'out'",
+                  "tidemark_sink is damaged: a number of sink out, dataset logs is none"},
+                 {"tidemark_sink_state", "UPDATE tidemark_sink_state SET caught_up = 1.5 WHERE sink = 'out'",
+                  "tidemark_sink is damaged: a number of sink out, dataset logs is none"}};
+  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
+    begin();
+    db_exec(db,
+            "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES"
+            " ('out', 'logs', 'file://%s', 'ndjson'); SELECT tidemark_export('out');"
+            "INSERT INTO logs VALUES ('a', 13, 13)",
+            scratch_path("folder"));
+    loosen(changes[i].table);
+    damage("%s", changes[i].change);
+    if (strcmp(changes[i].table, "tidemark_sink_count") != 0) {
+      db_refuses(db, SQLITE_CORRUPT, changes[i].words, "SELECT tidemark_export('out', 'now')");
+    } else {
+      const char *said = db_text(db, "SELECT tidemark_export('out', 'now')");
+      ck_assert_msg(strstr(said, changes[i].words) != NULL, "%d says: %s", (int)i, said);
+    }
+    end();
+  }
+}
+END_TEST
+
 START_TEST(batches_have_no_number_behind_the_last) {
   begin();
   db_exec(db,
@@ -226,6 +281,8 @@ int main(void) {
                                 counters_do_not_pass_their_end,
                                 adopting_does_not_take_up_a_number_above_the_last,
                                 attempts_of_any_number,
+                                entries_of_deleted_rows_that_are_no_numbers,
+                                numbers_of_a_sink_that_are_none,
                                 batches_have_no_number_behind_the_last,
                                 NULL};
   return unit_main("hostile_numbers", tests);

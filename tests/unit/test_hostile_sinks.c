@@ -305,7 +305,7 @@ START_TEST(sinks_by_the_thousand) {
   begin();
   damage(
       "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < %d)"
-      " INSERT INTO tidemark_sink(sink, dataset) SELECT 'sink ' || i, 'logs' FROM c;"
+      " INSERT INTO tidemark_sink(sink, dataset, start) SELECT 'sink ' || i, 'logs', 0 FROM c;"
       "INSERT INTO tidemark_sink_state(sink, dataset, prefix) SELECT sink, dataset, dataset FROM tidemark_sink WHERE "
       "true ON CONFLICT DO NOTHING",
       sinks);
