@@ -144,7 +144,11 @@ static int is_to_end(void *context) {
 
 void tide_filter_heed(struct tide_filter *filter, sqlite3_stmt *interrupt) {
   filter->interrupt = interrupt;
-  sqlite3_progress_handler(filter->db, STEPS_BETWEEN_ASKS, is_to_end, filter);
+  /* NULL in the table of a SQLite built with SQLITE_OMIT_PROGRESS_CALLBACK, as better-sqlite3's is: there a run ends
+   * by itself. */
+  void (*set_handler)(sqlite3 *, int, int (*)(void *), void *) = sqlite3_progress_handler;
+  if (set_handler != NULL)
+    set_handler(filter->db, STEPS_BETWEEN_ASKS, is_to_end, filter);
 }
 
 static void run_rows(struct tide_filter *filter, uint8_t *keep, struct tide_err *err) {

@@ -2,6 +2,8 @@
  * in the wrong order.
  *   loading TIDEMARK TIDEMARK_NET */
 #define _GNU_SOURCE
+#include <dlfcn.h>
+
 #include "sql_db.h"
 #include "unit.h"
 
@@ -154,14 +156,45 @@ START_TEST(the_second_extension_comes_second) {
 }
 END_TEST
 
+static sqlite3_api_routines narrow;
+
+static int narrow_init(sqlite3 *db, char **ret_message, const sqlite3_api_routines *api) {
+  (void)db, (void)ret_message;
+  narrow = *api;
+  narrow.progress_handler = NULL;
+  return SQLITE_OK;
+}
+
+/* As better-sqlite3's SQLite is built. */
+START_TEST(a_host_may_lack_progress_callbacks) {
+  scratch_open();
+  sqlite3 *db = NULL;
+  sqlite3_auto_extension((void (*)(void))narrow_init);
+  ck_assert_int_eq(sqlite3_open(scratch_path("db"), &db), SQLITE_OK);
+  sqlite3_cancel_auto_extension((void (*)(void))narrow_init);
+  void *module = dlopen(tidemark, RTLD_NOW | RTLD_LOCAL);
+  ck_assert_msg(module != NULL, "%s", dlerror());
+  int (*init)(sqlite3 *, char **, const sqlite3_api_routines *) = NULL;
+  *(void **)&init = dlsym(module, "sqlite3_tidemark_init");
+  ck_assert_int_eq(init(db, NULL, &narrow), SQLITE_OK);
+  use(db, 2);
+  ck_assert_int_eq(mkdir(scratch_path("archive"), 0700), 0);
+  db_exec(db,
+          "INSERT INTO tidemark_sink(sink, dataset, target, format, filter)"
+          " VALUES ('archive', 'logs', 'file://' || %Q, 'csv', 'n > 1')",
+          scratch_path("archive"));
+  assert_text(db, "1 1",
+              "SELECT (did ->> 'rows') || ' ' || (did ->> 'skipped') FROM (SELECT tidemark_export() AS did)");
+  db_close(db);
+  dlclose(module);
+}
+END_TEST
+
 int main(int argc, char **argv) {
-  const TTest *const tests[] = {a_close_unloads_it_and_it_loads_again,
-                                a_zombie_keeps_it_until_its_last_statement_goes,
-                                two_connections_have_one_each,
-                                a_second_load_changes_nothing,
-                                loading_may_be_switched_off_behind_it,
-                                the_second_extension_comes_second,
-                                NULL};
+  const TTest *const tests[] = {a_close_unloads_it_and_it_loads_again, a_zombie_keeps_it_until_its_last_statement_goes,
+                                two_connections_have_one_each,         a_second_load_changes_nothing,
+                                loading_may_be_switched_off_behind_it, the_second_extension_comes_second,
+                                a_host_may_lack_progress_callbacks,    NULL};
   if (argc != 3) {
     fprintf(stderr, "usage: %s TIDEMARK TIDEMARK_NET\n", argv[0]);
     return 2;
