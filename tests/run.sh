@@ -2,6 +2,7 @@
 # Builds and runs the tests:  sh tests/run.sh [--sanitize | --coverage] [--long] [name...]
 #                             sh tests/run.sh --hosts [version...]
 #                             sh tests/run.sh --readers [name...]
+#                             sh tests/run.sh --clients [name...]
 #                             sh tests/run.sh --valgrind [name...]
 #                             sh tests/run.sh --bench [option...]
 #                             sh tests/run.sh --fuzz [--seconds N] [--keep] [target...]
@@ -11,6 +12,8 @@
 #   --hosts     the module in other versions of SQLite, which it fetches and builds (tests/hosts/releases.txt)
 #   --readers   what is exported, read by DuckDB and others, which it fetches (tests/interop; with the name chdb also by
 #               ClickHouse, of half a gigabyte), and an OpenStack Swift to export to
+#   --clients   the programs of sql/examples/clients in their languages (tests/clients: shell, python, node, perl, php, ruby,
+#               tcl)
 #   --valgrind  a chosen part of the tests under memcheck (tests/valgrind): half an hour and more
 #   --bench     no test: how fast and how small, beside other ways to keep the same rows, built to be fast in build-bench
 #               (its options: tests/bench/run.py --help)
@@ -54,7 +57,7 @@ while [ $# -gt 0 ]; do
   --sanitize) sanitize=yes ;;
   --coverage) coverage=yes ;;
   --long) long=yes ;;
-  --hosts | --readers | --valgrind) others=${others:+$others }${1#--} ;;
+  --hosts | --readers | --clients | --valgrind) others=${others:+$others }${1#--} ;;
   -h | --help)
     usage
     exit 0
@@ -71,7 +74,7 @@ done
 
 case $others in
 *' '*)
-  echo "--hosts, --readers and --valgrind are runs of their own" >&2
+  echo "--hosts, --readers, --clients and --valgrind are runs of their own" >&2
   exit 2
   ;;
 esac
@@ -86,6 +89,8 @@ fi
 
 case $others in
 hosts) install_missing python3 ca-certificates ;;
+clients) install_missing python3 ca-certificates g++ nodejs node.h perl libdbd-sqlite3-perl php-cli php-sqlite3 ruby ruby-sqlite3 \
+  tcl libsqlite3-tcl ;;
 valgrind) install_missing python3 valgrind ;;
 readers) install_missing python3 ca-certificates nodejs swift-proxy swift-account swift-container swift-object ;;
 *) install_missing ;;

@@ -8,6 +8,14 @@ missing_packages() {
     case $extra in
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates ;;
     nodejs) command -v node >/dev/null || echo nodejs ;;
+    node.h) # beside a node that is not Debian's
+      setup_node=$(command -v node) && [ -e "${setup_node%/bin/node}/include/node/node.h" ] || echo libnode-dev ;;
+    libdbd-sqlite3-perl) perl -MDBD::SQLite -e 1 2>/dev/null || echo "$extra" ;;
+    php-cli) command -v php >/dev/null || echo "$extra" ;;
+    php-sqlite3) php -r 'exit(class_exists("SQLite3") ? 0 : 1);' 2>/dev/null || echo "$extra" ;;
+    ruby-sqlite3) ruby -r sqlite3 -e 1 2>/dev/null || echo "$extra" ;;
+    tcl) command -v tclsh >/dev/null || echo "$extra" ;;
+    libsqlite3-tcl) echo 'exit [catch {package require sqlite3}]' | tclsh >/dev/null 2>&1 || echo "$extra" ;;
     libclang-rt-dev) ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 || echo "$extra" ;;
     swift-*) command -v "$extra-server" >/dev/null || echo "$extra" ;;
     *) command -v "$extra" >/dev/null || echo "$extra" ;;

@@ -8,7 +8,6 @@
 #   error ends the line that it is in, and a COMMIT behind it on that line is not run.
 # - Without .timeout a statement that finds the file locked fails at once.
 # - Without -bail the shell goes on after an error, and ends with status 1 in either case.
-# - A function is called as often as SQLite likes to look at its result: MATERIALIZED makes that once.
 # - TRUE and FALSE are 1 and 0. A value of .parameter set is an SQL expression: quote texts in it.
 set -eu
 
@@ -31,6 +30,7 @@ INSERT INTO events
 
 SELECT since, source, ok, body FROM events WHERE since > (SELECT since FROM seen) ORDER BY since;
 
+-- MATERIALIZED: it is called once, however often its JSON is looked at.
 WITH tick(did) AS MATERIALIZED (SELECT tidemark_export('archive'))
 SELECT 'first tick: ' || (did ->> 'rows') || ' rows, ' || (did ->> 'failed') || ' failed' FROM tick;
 WITH tick(did) AS MATERIALIZED (SELECT tidemark_export('archive'))

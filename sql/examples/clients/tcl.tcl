@@ -7,8 +7,8 @@
 #   rows: collect them first.
 # - The words true and false are text, which BOOLEAN does not take: write 1 and 0, or [expr {bool($ok)}].
 # - A value is bound as what Tcl last used it as: 5 may be text. Columns of a type turn it into 5; a column of type ANY
-#   keeps the text: write CAST($n AS INTEGER), or set n [expr {$n + 0}]. Bytes (binary format, a channel in binary) that a
-#   TEXT column is to take are read as text; @name binds a BLOB.
+#   keeps the text: write CAST($n AS INTEGER), or set n [expr {$n + 0}]. Bytes (binary format, a channel in binary) are
+#   bound as a BLOB, which a TEXT column refuses: encoding convertfrom utf-8 makes them text.
 # - A variable that is not set is bound as NULL, without an error: NOT NULL on the column finds the typing error.
 package require sqlite3
 
