@@ -12,8 +12,7 @@
 #   --hosts     the module in other versions of SQLite, which it fetches and builds (tests/hosts/releases.txt)
 #   --readers   what is exported, read by DuckDB and others, which it fetches (tests/interop; with the name chdb also by
 #               ClickHouse, of half a gigabyte), and an OpenStack Swift to export to
-#   --clients   the programs of sql/examples/clients in their languages (tests/clients: shell, python, node, perl, php, ruby,
-#               tcl)
+#   --clients   the programs of sql/examples/clients, in their languages (tests/clients/run.py has the names)
 #   --valgrind  a chosen part of the tests under memcheck (tests/valgrind): half an hour and more
 #   --bench     no test: how fast and how small, beside other ways to keep the same rows, built to be fast in build-bench
 #               (its options: tests/bench/run.py --help)
@@ -89,8 +88,10 @@ fi
 
 case $others in
 hosts) install_missing python3 ca-certificates ;;
-clients) install_missing python3 ca-certificates g++ nodejs node.h perl libdbd-sqlite3-perl php-cli php-sqlite3 ruby ruby-sqlite3 \
-  tcl libsqlite3-tcl ;;
+clients)
+  install_missing python3 ca-certificates g++ nodejs node.h perl libdbd-sqlite3-perl php-cli php-sqlite3 ruby \
+    ruby-sqlite3 tcl libsqlite3-tcl
+  ;;
 valgrind) install_missing python3 valgrind ;;
 readers) install_missing python3 ca-certificates nodejs swift-proxy swift-account swift-container swift-object ;;
 *) install_missing ;;

@@ -64,4 +64,5 @@ def check(scratch, committed, lost):
 
 def fingerprint(scratch):
     """Every file's bytes."""
-    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(scratch.rglob("*")) if path.is_file()}
+    files = [path for path in sorted(scratch.rglob("*")) if path.is_file()]
+    return {path: hashlib.sha256(path.read_bytes()).hexdigest() for path in files}

@@ -102,7 +102,7 @@ def survives(hosts, bench, scratch):
     until_they_live(hosts, bench, scratch, 3, committed, lost)
     use(hosts[0], bench, scratch, 0)
     arrived = archive.check(scratch, committed, lost)
-    assert 3 < arrived < len(lost) - 3, f"{arrived} of {len(lost)} that were killed had committed: expected some of them"
+    assert 3 < arrived < len(lost) - 3, f"{arrived} of {len(lost)} that were killed had committed: expected some"
 
 
 def together(hosts, bench, scratch):

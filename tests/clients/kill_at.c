@@ -1,5 +1,5 @@
-/* For LD_PRELOAD: ends the process by SIGKILL just before the TIDE_KILL_AT-th of its calls that change a file: writes, syncs,
- * renames, links, and what removes a name. */
+/* For LD_PRELOAD: ends the process by SIGKILL just before the TIDE_KILL_AT-th of its calls that change a file: writes,
+ * syncs, renames, links, and what removes a name. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <signal.h>

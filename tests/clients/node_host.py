@@ -1,4 +1,4 @@
-"""better-sqlite3 with the SQLite that it brings, in BUILD/clients/node_modules, without npm, node-gyp or prebuilt files:
+"""better-sqlite3 with the SQLite that it brings, in BUILD/clients/node_modules, without npm, node-gyp, prebuilt files:
 its sources are two, and Node's own headers are beside Node or in Debian's libnode-dev.
 """
 import ast
@@ -38,7 +38,8 @@ def compile_into(package, made):
     """Not optimized, for the tests are short and the build would be long."""
     headers = node_headers()
     mark = made.with_suffix(".recipe")
-    wanted = f"{(package / '.integrity').read_text()} {headers} {subprocess.check_output(['node', '--version']).decode()}"
+    version = subprocess.check_output(["node", "--version"], text=True)
+    wanted = f"{(package / '.integrity').read_text()} {headers} {version}"
     if made.exists() and mark.exists() and mark.read_text() == wanted:
         return
     flags = ["-O0", "-g0", "-w", "-fPIC", *defines(package), f"-I{package / 'deps/sqlite3'}"]

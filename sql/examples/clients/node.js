@@ -5,9 +5,9 @@
 // - tidemark_export and tidemark_claim refuse to run inside db.transaction(), and while an iterate() is not at its end.
 // - A number is bound as REAL. Columns of a type take 1.0 as 1; a column of type ANY keeps the 1.0: bind a BigInt, 1n.
 // - true and false cannot be bound: write 1 and 0, or Number(ok).
-// - Integers beyond 2^53 (TIMESTAMP_NS of today, a since of that size) come back rounded, without a word. safeIntegers()
-//   reads them as BigInt; bind them as BigInt too.
-// - This SQLite has no progress callbacks: a tick in which one expression of a filter runs long cannot be interrupted there.
+// - Integers beyond 2^53 (TIMESTAMP_NS of today, a since of that size) come back rounded, without a word.
+//   safeIntegers() reads them as BigInt; bind them as BigInt too.
+// - This SQLite has no progress callbacks: an expression of a sink's filter that runs long cannot be interrupted.
 'use strict';
 const path = require('node:path');
 const Database = require('better-sqlite3');
@@ -19,7 +19,8 @@ db.loadExtension(path.resolve(extension));
 db.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark(
   source TEXT NOT NULL, at TIMESTAMP_MS, ok BOOLEAN, body TEXT, partition_by=source)`);
 db.prepare(`INSERT OR IGNORE INTO tidemark_sink(sink, dataset, target, format, columns)
-  VALUES ('archive', 'events', 'file://' || ?, 'ndjson', '["since", "source", "ok", "body"]')`).run(path.resolve(folder));
+  VALUES ('archive', 'events', 'file://' || ?, 'ndjson', '["since", "source", "ok", "body"]')`)
+  .run(path.resolve(folder));
 
 const since = db.prepare('SELECT coalesce(max(since), 0) FROM events').pluck().safeIntegers().get();
 const insert = db.prepare("INSERT INTO events VALUES ('node', ?, ?, ?)");

@@ -1,14 +1,15 @@
 <?php
-// Tidemark from PHP's SQLite3 class:  php -d sqlite3.extension_dir=/folder/of/it php.php EXTENSION DATABASE FOLDER [ROWS]
+// Tidemark from PHP's SQLite3 class:
+//   php -d sqlite3.extension_dir=/folder/of/it php.php EXTENSION DATABASE FOLDER [ROWS]
 //
 // Extensions: loadExtension('tidemark.so') takes a name within sqlite3.extension_dir, which php.ini or -d sets: neither
 // the program nor SQL can. (Debian: php-cli, php-sqlite3)
 //
 // - PDO cannot load extensions before PHP 8.4 (there Pdo\Sqlite::loadExtension). Without, it sees a database's ordinary
 //   tables, such as tidemark_sink and tidemark_export_log, and its datasets are "no such module: tidemark".
-// - query() and execute() run a statement, and fetchArray() runs it AGAIN: an INSERT whose result is fetched from stands
-//   there twice, and query("SELECT tidemark_export(...)") ticks twice and shows the second tick's answer, nothing new.
-//   Use exec(), and querySingle(), which run it once.
+// - query() and execute() run a statement, and fetchArray() runs it AGAIN: an INSERT whose result is fetched from
+//   stands there twice, and query("SELECT tidemark_export(...)") ticks twice and shows the second tick's answer,
+//   nothing new. Use exec(), and querySingle(), which run it once.
 // - tidemark_export and tidemark_claim refuse to run in a transaction, and while a result is not fetched to its end:
 //   $result->finalize().
 // - true and false are bound as 1 and 0; integers are 64 bits.

@@ -1,11 +1,11 @@
 #!/usr/bin/ruby
 # Tidemark from Ruby's sqlite3:  ruby.rb EXTENSION DATABASE FOLDER [ROWS]      (Debian: ruby-sqlite3)
 #
-# Extensions: enable_load_extension(true), then load_extension(path). Debian 12's release (1.4) has it on from the opening:
-# switch it off when all are loaded, so that SQL cannot load more.
+# Extensions: enable_load_extension(true), then load_extension(path). Debian 12's release (1.4) has it on from the
+# opening: switch it off when all are loaded, so that SQL cannot load more.
 #
-# - tidemark_export and tidemark_claim refuse to run inside db.transaction, in the block of an execute whose rows are not
-#   all read, and while a result of query or prepare is open: close it.
+# - tidemark_export and tidemark_claim refuse to run inside db.transaction, in the block of an execute whose rows are
+#   not all read, and while a result of query or prepare is open: close it.
 # - true and false cannot be bound ("can't prepare TrueClass"), nor symbols and times: bind 1 and 0, texts, integers.
 # - A string in ASCII-8BIT, as sockets and binread give, is bound as a BLOB, which a TEXT column refuses:
 #   force_encoding('UTF-8').

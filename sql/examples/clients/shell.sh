@@ -4,8 +4,8 @@
 # Extensions: .load PATH, or sqlite3 -cmd ".load PATH". The shell of macOS was built without: install another one. The
 # function load_extension(PATH) does the same in SQL; with -safe neither is there.
 #
-# - tidemark_export and tidemark_claim refuse to run in a transaction: after BEGIN comes COMMIT, on a line of its own. An
-#   error ends the line that it is in, and a COMMIT behind it on that line is not run.
+# - tidemark_export and tidemark_claim refuse to run in a transaction: after BEGIN comes COMMIT, on a line of its own.
+#   An error ends the line that it is in, and a COMMIT behind it on that line is not run.
 # - Without .timeout a statement that finds the file locked fails at once.
 # - Without -bail the shell goes on after an error, and ends with status 1 in either case.
 # - TRUE and FALSE are 1 and 0. A value of .parameter set is an SQL expression: quote texts in it.

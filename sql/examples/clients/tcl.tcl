@@ -3,8 +3,8 @@
 #
 # Extensions: db enable_load_extension 1, then the SQL function load_extension(path).
 #
-# - tidemark_export and tidemark_claim refuse to run inside db transaction, and in the script of a db eval that still reads
-#   rows: collect them first.
+# - tidemark_export and tidemark_claim refuse to run inside db transaction, and in the script of a db eval that still
+#   reads rows: collect them first.
 # - The words true and false are text, which BOOLEAN does not take: write 1 and 0, or [expr {bool($ok)}].
 # - A value is bound as what Tcl last used it as: 5 may be text. Columns of a type turn it into 5; a column of type ANY
 #   keeps the text: write CAST($n AS INTEGER), or set n [expr {$n + 0}]. Bytes (binary format, a channel in binary) are

@@ -18,7 +18,8 @@ attempt('not enabled', 'SELECT load_extension(?)', $ARGV[0]);
 $dbh->sqlite_enable_load_extension(1);
 $dbh->sqlite_load_extension($ARGV[0]);
 $dbh->do('CREATE VIRTUAL TABLE claims USING tidemark(ok BOOLEAN, n INTEGER, x ANY)');
-$dbh->do(q{INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('archive', 'claims', 'file://' || ?, 'ndjson')},
+$dbh->do(q{INSERT INTO tidemark_sink(sink, dataset, target, format)
+  VALUES ('archive', 'claims', 'file://' || ?, 'ndjson')},
     undef, abs_path('archive'));
 
 attempt('false', 'INSERT INTO claims VALUES (?, ?, ?)', 1 == 0, 5, 5);

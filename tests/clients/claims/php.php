@@ -52,5 +52,6 @@ if (PHP_VERSION_ID < 80400) {
     attempt('PDO has loadExtension', fn () => method_exists($pdo, 'loadExtension'));
     attempt('PDO loading in SQL', fn () => $pdo->query("SELECT load_extension('$extension')"));
     attempt('PDO and the dataset', fn () => $pdo->query('SELECT * FROM claims'));
-    attempt('PDO and the log', fn () => $pdo->query('SELECT sink, "until" FROM tidemark_export_log')->fetchAll(PDO::FETCH_NUM));
+    $log = 'SELECT sink, "until" FROM tidemark_export_log';
+    attempt('PDO and the log', fn () => $pdo->query($log)->fetchAll(PDO::FETCH_NUM));
 }

@@ -13,8 +13,8 @@ attempt('loaded before it is enabled') { db.load_extension(ARGV[0]) && true }
 db.enable_load_extension(false)
 attempt('switched off') { db.load_extension(ARGV[0]) && true }
 db.execute('CREATE VIRTUAL TABLE claims USING tidemark(ok BOOLEAN, body TEXT)')
-db.execute("INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('archive', 'claims', 'file://' || ?, 'ndjson')",
-           [File.realpath('archive')])
+db.execute("INSERT INTO tidemark_sink(sink, dataset, target, format)
+  VALUES ('archive', 'claims', 'file://' || ?, 'ndjson')", [File.realpath('archive')])
 
 insert = 'INSERT INTO claims VALUES (?, ?)'
 attempt('true') { db.execute(insert, [true, 'x']) }

@@ -14,7 +14,8 @@ db enable_load_extension 1
 db eval {SELECT load_extension($extension)}
 db eval {CREATE VIRTUAL TABLE claims USING tidemark(ok BOOLEAN, n INTEGER, x ANY, body TEXT)}
 set folder [file normalize archive]
-db eval {INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('archive', 'claims', 'file://' || $folder, 'ndjson')}
+db eval {INSERT INTO tidemark_sink(sink, dataset, target, format)
+  VALUES ('archive', 'claims', 'file://' || $folder, 'ndjson')}
 
 set ok true
 attempt "true" {db eval {INSERT INTO claims(ok) VALUES ($ok)}}
