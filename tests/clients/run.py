@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs of sql/examples/clients, run as people run them:  run.py BUILD [--preload LIBRARY] [NAME...]
+"""The programs of sql/examples/clients, run as people run them:  run.py [--preload LIBRARY] BUILD [NAME...]
 
 A NAME is a host (shell, python, node, perl, php, ruby, tcl); without one, all of them. Each host goes through the cases
 of cases.py by itself, then all that were named together on one file. For Node it makes better-sqlite3 in BUILD/clients,
@@ -63,7 +63,7 @@ def ready(host, build):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
-    parser.add_argument("--preload", default="", help="a library for LD_PRELOAD: the sanitizer's")
+    parser.add_argument("--preload", metavar="LIBRARY", default="", help="a library for LD_PRELOAD: the sanitizer's")
     parser.add_argument("names", nargs="*", metavar="NAME")
     arguments = parser.parse_args()
     build = arguments.build.resolve()
