@@ -5,7 +5,9 @@ Each case gets an empty folder and says what is wrong by an AssertionError.
 import collections
 import os
 import pathlib
+import re
 import signal
+import sqlite3
 import subprocess
 
 import archive
@@ -116,6 +118,23 @@ def together(hosts, bench, scratch):
     archive.check(scratch, committed, {})
 
 
+def tells(hosts, bench, scratch):
+    """When a file stands where the dataset's folder is to be, each says so; once it is away, all arrives."""
+    committed = {}
+    (scratch / "archive").mkdir()
+    (scratch / "archive/events").touch()
+    for host in hosts:
+        process, output = use(host, bench, scratch, 3)
+        committed[host.name, process] = 3
+        assert re.search(r"^failed: .*/archive/events", output, re.MULTILINE), output
+    (scratch / "archive/events").unlink()
+    connection = sqlite3.connect(scratch / "events.db", isolation_level=None)
+    connection.execute("UPDATE tidemark_batch SET not_before = 0")
+    connection.close()
+    use(hosts[0], bench, scratch, 0)
+    archive.check(scratch, committed, {})
+
+
 def claims(hosts, bench, scratch):
     """What its comments say does not work: claims/NAME.* prints what claims/NAME.expected has."""
     for host in hosts:
@@ -129,5 +148,5 @@ def claims(hosts, bench, scratch):
         assert done.stdout == expected, f"{script.name} printed\n{done.stdout}expected\n{expected}"
 
 
-EACH = [runs, idles, survives, claims]
+EACH = [runs, idles, tells, survives, claims]
 ALL = [runs, survives, together]

@@ -41,4 +41,10 @@ for (const which of ['first', 'second']) {
   const did = JSON.parse(tick.get());
   console.log(`${which} tick: ${did.rows} rows, ${did.failed} failed`);
 }
+
+// A failed batch is tried again by a later tick; until then its row says why.
+const failed = db.prepare("SELECT error FROM tidemark_batch WHERE sink = 'archive' AND error IS NOT NULL").pluck();
+for (const error of failed.all()) {
+  console.log(`failed: ${error}`);
+}
 db.close();

@@ -1,7 +1,8 @@
 #!/usr/bin/perl
 # Tidemark from Perl's DBI:  perl.pl EXTENSION DATABASE FOLDER [ROWS]      (Debian: libdbd-sqlite3-perl)
 #
-# Extensions: $dbh->sqlite_enable_load_extension(1), then $dbh->sqlite_load_extension($path).
+# Extensions: $dbh->sqlite_enable_load_extension(1), then the SQL function load_extension(path), which says what is
+# wrong; $dbh->sqlite_load_extension($path) fails with the words of an error before it, or "not an error".
 #
 # - tidemark_export and tidemark_claim refuse to run in a transaction. With AutoCommit => 0 DBD::SQLite begins one
 #   before every statement, SELECT too, so that they never run there, not even right after commit: connect with
@@ -22,7 +23,7 @@ my ($extension, $database, $folder, $rows) = @ARGV;
 my $dbh = DBI->connect("dbi:SQLite:dbname=$database", '', '', {AutoCommit => 1, RaiseError => 1, PrintError => 0});
 $dbh->sqlite_busy_timeout(5000);
 $dbh->sqlite_enable_load_extension(1);
-$dbh->sqlite_load_extension($extension);
+$dbh->do('SELECT load_extension(?)', undef, $extension);
 $dbh->sqlite_enable_load_extension(0);
 
 $dbh->do('CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark(
@@ -45,4 +46,9 @@ for my $tick (qw(first second)) {
     my $did = decode_json($dbh->selectrow_array(q{SELECT tidemark_export('archive')}));
     print "$tick tick: $did->{rows} rows, $did->{failed} failed\n";
 }
+
+# A failed batch is tried again by a later tick; until then its row says why.
+my $errors = $dbh->selectcol_arrayref(
+    q{SELECT error FROM tidemark_batch WHERE sink = 'archive' AND error IS NOT NULL});
+print "failed: $_\n" for @$errors;
 $dbh->disconnect;

@@ -15,7 +15,7 @@
 // - true and false are bound as 1 and 0; integers are 64 bits.
 $extension = $argv[1];
 $database = $argv[2];
-$folder = realpath($argv[3]);
+$folder = realpath($argv[3]) ?: exit("there is no folder $argv[3]\n");
 $rows = (int) ($argv[4] ?? 3);
 
 $db = new SQLite3($database);
@@ -53,4 +53,11 @@ foreach (['first', 'second'] as $tick) {
     $did = json_decode($db->querySingle("SELECT tidemark_export('archive')"));
     echo "$tick tick: $did->rows rows, $did->failed failed\n";
 }
+
+// A failed batch is tried again by a later tick; until then its row says why.
+$failed = $db->query("SELECT error FROM tidemark_batch WHERE sink = 'archive' AND error IS NOT NULL");
+while ($row = $failed->fetchArray(SQLITE3_NUM)) {
+    echo "failed: $row[0]\n";
+}
+$failed->finalize();
 $db->close();

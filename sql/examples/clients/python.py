@@ -43,4 +43,8 @@ for row in connection.execute("SELECT since, source, ok, body FROM events WHERE 
 for tick in "first", "second":
     did = json.loads(connection.execute("SELECT tidemark_export('archive')").fetchone()[0])
     print(f"{tick} tick: {did['rows']} rows, {did['failed']} failed")
+
+# A failed batch is tried again by a later tick; until then its row says why.
+for error, in connection.execute("SELECT error FROM tidemark_batch WHERE sink = 'archive' AND error IS NOT NULL"):
+    print("failed:", error)
 connection.close()

@@ -22,7 +22,8 @@ db.enable_load_extension(false)
 db.execute('CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark(
   source TEXT NOT NULL, at TIMESTAMP_MS, ok BOOLEAN, body TEXT, partition_by=source)')
 db.execute(%q{INSERT OR IGNORE INTO tidemark_sink(sink, dataset, target, format, columns)
-  VALUES ('archive', 'events', 'file://' || ?, 'ndjson', '["since", "source", "ok", "body"]')}, [File.realpath(folder)])
+  VALUES ('archive', 'events', 'file://' || ?, 'ndjson', '["since", "source", "ok", "body"]')},
+           [File.expand_path(folder)])
 
 since = db.get_first_value('SELECT coalesce(max(since), 0) FROM events')
 db.transaction(:immediate) do # the write lock at BEGIN: a writer waits its turn instead of failing midway
@@ -39,5 +40,10 @@ end
 %w[first second].each do |tick|
   did = JSON.parse(db.get_first_value("SELECT tidemark_export('archive')"))
   puts "#{tick} tick: #{did['rows']} rows, #{did['failed']} failed"
+end
+
+# A failed batch is tried again by a later tick; until then its row says why.
+db.execute("SELECT error FROM tidemark_batch WHERE sink = 'archive' AND error IS NOT NULL").each do |error,|
+  puts "failed: #{error}"
 end
 db.close

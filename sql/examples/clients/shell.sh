@@ -35,4 +35,6 @@ WITH tick(did) AS MATERIALIZED (SELECT tidemark_export('archive'))
 SELECT 'first tick: ' || (did ->> 'rows') || ' rows, ' || (did ->> 'failed') || ' failed' FROM tick;
 WITH tick(did) AS MATERIALIZED (SELECT tidemark_export('archive'))
 SELECT 'second tick: ' || (did ->> 'rows') || ' rows, ' || (did ->> 'failed') || ' failed' FROM tick;
+-- A failed batch is tried again by a later tick; until then its row says why.
+SELECT 'failed: ' || error FROM tidemark_batch WHERE sink = 'archive' AND error IS NOT NULL;
 EOF

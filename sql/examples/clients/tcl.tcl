@@ -44,4 +44,9 @@ foreach tick {first second} {
   set did [db onecolumn {SELECT tidemark_export('archive')}]
   puts "$tick tick: [db onecolumn {SELECT $did ->> 'rows'}] rows, [db onecolumn {SELECT $did ->> 'failed'}] failed"
 }
+
+# A failed batch is tried again by a later tick; until then its row says why.
+db eval {SELECT error FROM tidemark_batch WHERE sink = 'archive' AND error IS NOT NULL} {
+  puts "failed: $error"
+}
 db close

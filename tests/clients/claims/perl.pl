@@ -16,6 +16,8 @@ sub attempt {
 
 attempt('not enabled', 'SELECT load_extension(?)', $ARGV[0]);
 $dbh->sqlite_enable_load_extension(1);
+print "a wrong path: $@" =~ s/ at \S+ line \d+\.$//r unless eval { $dbh->sqlite_load_extension('/nowhere.so') };
+attempt('a wrong path in SQL', 'SELECT load_extension(?)', '/nowhere.so');
 $dbh->sqlite_load_extension($ARGV[0]);
 $dbh->do('CREATE VIRTUAL TABLE claims USING tidemark(ok BOOLEAN, n INTEGER, x ANY)');
 $dbh->do(q{INSERT INTO tidemark_sink(sink, dataset, target, format)
