@@ -20,7 +20,8 @@ Bench = collections.namedtuple("Bench", "module kill_at preload")
 
 
 def environment_of(host, bench, kill_at=None):
-    environment = {**os.environ, **host.environment, "TZ": "UTC", "LC_ALL": "C.UTF-8"}
+    environment = {**os.environ, **host.environment, "TZ": "UTC", "LC_ALL": "C.UTF-8",
+                   "HOME": "/nowhere"}  # without anybody's ~/.sqliterc
     preloaded = [bench.preload] if bench.preload else []
     if kill_at is not None:
         # PHP loads its own with RTLD_DEEPBIND, past what is preloaded, unless it is there already.

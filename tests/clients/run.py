@@ -60,6 +60,13 @@ def ready(host, build):
     return True
 
 
+def alone(host, build, bench):
+    """Whether each case passed; None when it cannot be run."""
+    if not ready(host, build):
+        return None
+    return [attempt(host.name, case, [host], bench) for case in cases.EACH]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
@@ -73,11 +80,10 @@ def main():
         sys.exit(f"there is no {', '.join(sorted(unknown))}: expected {', '.join(known)}")
     hosts = [known[name] for name in arguments.names or known]
     bench = cases.Bench(build / "ext/tidemark.so", build / "tests/clients/libkill_at.so", arguments.preload)
-    there = [host for host in hosts if ready(host, build)]
-    passed = [False] * (len(hosts) - len(there))
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        for results in pool.map(lambda host: [attempt(host.name, case, [host], bench) for case in cases.EACH], there):
-            passed += results
+        results = list(pool.map(lambda host: alone(host, build, bench), hosts))
+    there = [host for host, result in zip(hosts, results) if result is not None]
+    passed = [ok for result in results for ok in (result or [False])]
     if len(there) > 1:
         passed += [attempt("all", case, there, bench) for case in cases.ALL]
     print(f"{sum(passed)} passed, {len(passed) - sum(passed)} failed")
