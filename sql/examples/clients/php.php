@@ -15,7 +15,7 @@
 // - true and false are bound as 1 and 0; integers are 64 bits.
 $extension = $argv[1];
 $database = $argv[2];
-$folder = realpath($argv[3]) ?: exit("there is no folder $argv[3]\n");
+$folder = realpath($argv[3]) ?: throw new Exception("there is no folder $argv[3]");
 $rows = (int) ($argv[4] ?? 3);
 
 $db = new SQLite3($database);
