@@ -60,6 +60,7 @@ void tide_function_set(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 /* functions_columns.c */
 void tide_function_add_column(sqlite3_context *context, int argc, sqlite3_value **argv);
+void tide_function_columns(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* functions_sink.c */
 void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **argv);

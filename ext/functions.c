@@ -91,6 +91,7 @@ int tide_functions_register(struct tide_shared *shared) {
              {"tidemark_maintain", 0, 1, SQLITE_DIRECTONLY, tide_function_maintain},
              {"tidemark_set", 3, 3, SQLITE_DIRECTONLY, tide_function_set},
              {"tidemark_add_column", 2, 2, SQLITE_DIRECTONLY, tide_function_add_column},
+             {"tidemark_columns", 1, 1, SQLITE_DIRECTONLY, tide_function_columns},
              {"tidemark_compact", 1, 2, SQLITE_DIRECTONLY, tide_function_compact},
              {"tidemark_check", 1, 1, SQLITE_DIRECTONLY, tide_function_check},
              {"tidemark_export", 0, 4, SQLITE_DIRECTONLY, tide_function_export},

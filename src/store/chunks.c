@@ -48,6 +48,27 @@ void tide_chunks_store(sqlite3 *db, struct tide_names names, const struct tide_c
   tide_stmt_pool_give(names.pool, stmt);
 }
 
+/* length() of a blob that lies in overflow pages reads none of them. */
+void tide_chunks_sizes(sqlite3 *db, struct tide_names names, int64_t *sizes, size_t n, struct tide_err *err) {
+  const int64_t columns = (int64_t)n;
+  sqlite3_stmt *stmt = tide_stmt_prepare(
+      db, err,
+      "SELECT c.id - s.chunk, sum(length(c.data)) FROM " TIDE_TABLE("segment") " s CROSS JOIN " TIDE_TABLE(
+          "chunk") " c"
+                   " ON c.id >= s.chunk AND c.id < s.chunk + min(s.chunks, ?1 + 1) GROUP BY 1",
+      names.schema, names.dataset, names.schema, names.dataset);
+  tide_stmt_bind_ints(stmt, &columns, 1);
+  while (stmt != NULL && tide_stmt_row(stmt, err)) {
+    const int64_t column = sqlite3_column_int64(stmt, 0);
+    if (!tide_stmt_are_ints(stmt, 0, 2) || column < 0 || column >= columns)
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "%s_segment has a row with more than the %lld chunks it can have",
+                   names.dataset, (long long)columns);
+    else
+      sizes[column] = sqlite3_column_int64(stmt, 1);
+  }
+  sqlite3_finalize(stmt);
+}
+
 /* ---- reading ---- */
 
 static int move_to(struct tide_chunk_reader *reader, int64_t id, struct tide_err *err) {

@@ -17,6 +17,10 @@ struct tide_chunks_place {
 void tide_chunks_store(sqlite3 *db, struct tide_names names, const struct tide_chunks_place *place,
                        const struct tide_segment_out *segment, struct tide_err *err);
 
+/* Adds up what the chunks of each segment column take: sizes[i] of those of column i in all segments. SQLITE_CORRUPT_VTAB
+ * for a segment that has more than n. */
+void tide_chunks_sizes(sqlite3 *db, struct tide_names names, int64_t *sizes, size_t n, struct tide_err *err);
+
 /* Reads parts of chunks through one blob handle, which moves from chunk to chunk. All zero is closed; it opens at
  * first use. */
 struct tide_chunk_reader {

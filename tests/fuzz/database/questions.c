@@ -19,6 +19,7 @@ const char *const questions_read[] = {
     "SELECT tidemark_peek('s'), tidemark_peek('p'), tidemark_peek('t'), tidemark_peek('lake')",
     "SELECT tidemark_verify('p')",
     "SELECT tidemark_verify('lake')",
+    "SELECT tidemark_columns('%q')",
     "SELECT tidemark_prune('%q', 'dry-run')",
     "PRAGMA integrity_check",
     NULL};
