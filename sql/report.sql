@@ -41,6 +41,12 @@ CREATE TEMP TABLE report_sink AS
          (SELECT max(committed_at) FROM tidemark_export_log e WHERE (e.sink, e.dataset) = (k.sink, k.dataset)) AS last_at,
          row_number() OVER (ORDER BY coalesce(sum(l.rows), 0) DESC, k.sink, k.dataset) AS place
     FROM tidemark_sink k LEFT JOIN tidemark_lag l USING (sink, dataset) GROUP BY k.sink, k.dataset;
+DROP TABLE IF EXISTS temp.report_column;
+CREATE TEMP TABLE report_column AS
+  SELECT d.dataset, c.value ->> 'column' AS name, c.value ->> 'type' AS type, c.value ->> 'stored_bytes' AS bytes,
+         (SELECT sum(rows) FROM tidemark_segment s WHERE s.dataset = d.dataset) AS rows, sum(c.value ->> 'stored_bytes') OVER (PARTITION BY d.dataset) AS whole,
+         row_number() OVER (ORDER BY c.value ->> 'stored_bytes' DESC, d.dataset, c.key) AS place
+    FROM tidemark_dataset d JOIN json_each(tidemark_columns(d.dataset), '$.columns') c;
 DROP TABLE IF EXISTS temp.report_batch;
 CREATE TEMP TABLE report_batch AS SELECT * FROM tidemark_batch ORDER BY error IS NULL, batch LIMIT @most;
 DROP TABLE IF EXISTS temp.report_event;
@@ -68,8 +74,9 @@ INSERT OR IGNORE INTO report_text(text)
   SELECT sink FROM report_sink UNION SELECT quote(sink) FROM report_sink UNION SELECT target FROM report_sink
   UNION SELECT dataset FROM report_sink UNION SELECT dataset FROM tidemark_dataset UNION SELECT format FROM report_sink
   UNION SELECT quote(dataset) FROM tidemark_dataset
+  UNION SELECT name FROM report_column WHERE place <= @most UNION SELECT dataset FROM report_event
   UNION SELECT partition FROM report_part WHERE place <= @most UNION SELECT held_by FROM report_part
-  UNION SELECT sink FROM report_batch UNION SELECT partition FROM report_batch UNION SELECT error FROM report_batch
+  UNION SELECT sink FROM report_batch UNION SELECT partition FROM report_batch UNION SELECT error FROM tidemark_batch
   UNION SELECT sink FROM report_event UNION SELECT partition FROM report_event UNION SELECT reason FROM report_event
   UNION SELECT sink FROM report_recent UNION SELECT partition FROM report_recent UNION SELECT object FROM report_recent
   UNION SELECT sink FROM tidemark_dead UNION SELECT quote(sink) FROM tidemark_dead
@@ -139,17 +146,21 @@ INSERT INTO report_todo
     FROM report_sink JOIN report_text t ON t.text = sink JOIN report_text q ON q.text = quote(sink)
    WHERE state IN ('blocked', 'diverged')
   UNION ALL
-  SELECT 2, printf('Batch %d of sink <b>', batch) || s.html || '</b> failed ' || attempts || iif(attempts = 1, ' time', ' times'),
-         '<q>' || e.html || '</q> The next tick after ' || coalesce(datetime(not_before / 1000, 'unixepoch') || ' UTC', 'now')
-         || ' tries it again.'
-    FROM report_batch JOIN report_text s ON s.text = sink JOIN report_text e ON e.text = error
+  SELECT 2, iif(n = 1, printf('Batch %d', batch), printf('%,d batches', n)) || ' of sink <b>' || s.html || '</b> failed, '
+           || iif(tried = 1, 'once', printf('up to %,d times', tried)),
+         '<q>' || e.html || '</q> The next tick after ' || coalesce(datetime(again / 1000, 'unixepoch') || ' UTC', 'now')
+         || ' tries again.'
+    FROM (SELECT sink, count(*) AS n, min(batch) AS batch, max(attempts) AS tried, min(not_before) AS again, error
+            FROM tidemark_batch WHERE error IS NOT NULL GROUP BY sink)
+      JOIN report_text s ON s.text = sink JOIN report_text e ON e.text = error
   UNION ALL
-  SELECT 3, 'Sink <b>' || t.html || '</b> has had nothing for ' || (SELECT printf(format, 1.0 * (@now_ms - oldest_at) / divisor)
+  SELECT 3, 'Rows wait for sink <b>' || t.html || '</b> for ' || (SELECT printf(format, 1.0 * (@now_ms - oldest_at) / divisor)
              FROM report_unit WHERE kind = 'age' AND least <= @now_ms - oldest_at ORDER BY least DESC LIMIT 1),
          CASE WHEN state IN ('paused', 'disabled') THEN 'It is ' || state || ': <code>UPDATE tidemark_sink SET state = '
                 || '&#39;active&#39; WHERE sink = ' || q.html || ';</code> lets it go on.'
            WHEN target IS NULL THEN 'It has no target: the program that drives it is to run its transaction.'
-           ELSE 'No batch has failed, so no tick runs: <code>sqlite3 my.db &lt; sql/tick.sql</code> from a timer.' END
+           ELSE 'No batch has failed. Either no tick runs (<code>sqlite3 my.db &lt; sql/tick.sql</code> from a timer), or they wait for '
+                || 'company (<code>min_rows</code> without <code>max_delay</code>).' END
     FROM report_sink k JOIN report_text t ON t.text = sink JOIN report_text q ON q.text = quote(sink)
    WHERE behind > 0 AND state IN ('active', 'paused', 'disabled') AND oldest_at < @now_ms - 3600000
      AND NOT EXISTS (SELECT 1 FROM tidemark_batch b WHERE (b.sink, b.dataset) = (k.sink, k.dataset) AND error IS NOT NULL)
@@ -209,6 +220,7 @@ ul { list-style: none; margin: 0; padding: 0 } li { border-left: 4px solid var(-
   padding: .5rem .8rem; margin: .4rem 0; border-radius: 0 6px 6px 0 } li.bad { border-color: var(--bad) }
 li.note { border-color: var(--dim) } .fine { color: var(--good) }
 article { border: 1px solid var(--line); border-radius: 6px; padding: .8rem; margin: .6rem 0 }
+.share { padding-left: .3rem }
 article > div { display: grid; grid-template-columns: 1fr 1fr; gap: 1.2rem; margin-top: .6rem }
 .state { font-weight: 400; font-size: .85rem; color: var(--good); margin-left: .4rem } .state.off { color: var(--dim) }
 .state.bad { color: var(--bad); font-weight: 600 }
@@ -219,7 +231,8 @@ svg { display: block; width: 100%; height: 5.5rem; border-bottom: 1px solid var(
 table { border-collapse: collapse; width: 100%; font-size: .88rem } caption { text-align: left; color: var(--dim);
   padding-bottom: .3rem } th { font-weight: 600; text-align: left; color: var(--dim); font-size: .8rem }
 td, th { padding: .28rem .6rem .28rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
-tbody th { color: var(--ink); font-weight: 400; font-size: inherit; min-width: 6rem }
+tbody th { color: var(--ink); font-weight: 400; font-size: inherit } tbody td, tbody th { min-width: 5.5rem }
+td.n, td.o { min-width: 0 } .o { font-size: .8rem; color: var(--dim) }
 .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; overflow-wrap: normal }
 .share { background: linear-gradient(var(--bar), var(--bar)) no-repeat left center / var(--w) 70% }
 @media (max-width: 40rem) { body { padding: .8rem } article > div { grid-template-columns: 1fr } .more { display: none }
@@ -278,9 +291,9 @@ SELECT '<article>
 <h3>' || s.html || ' <span class="state' || CASE state WHEN 'active' THEN '' WHEN 'blocked' THEN ' bad' WHEN 'diverged' THEN ' bad'
     ELSE ' off' END || '">' || state || '</span></h3>
 <p class="dim">' || d.html || ' → ' || coalesce(t.html || ', ' || f.html, 'plain SQL') || '</p>
-<p>' || CASE behind WHEN 0 THEN 'Has all there is' ELSE printf('Behind by %,d rows in %,d partitions, the oldest since ', behind, behind_parts)
+<p>' || CASE behind WHEN 0 THEN 'Has all there is' ELSE printf('Behind by %,d rows in %,d partitions, the oldest for ', behind, behind_parts)
   || coalesce((SELECT printf(format, 1.0 * (@now_ms - oldest_at) / divisor) FROM report_unit
-                WHERE kind = 'age' AND least <= @now_ms - oldest_at ORDER BY least DESC LIMIT 1), 'unknown times') END
+                WHERE kind = 'age' AND least <= @now_ms - oldest_at ORDER BY least DESC LIMIT 1), 'an unknown time') END
   || coalesce('; last delivery ' || datetime(last_at / 1000, 'unixepoch') || ' UTC', '; nothing delivered yet') || '.</p>
 <div>
 <figure><figcaption><span>delivered: ' || printf('%,d rows', shipped) || '</span><span>most ' || printf('%,d', most_rate) || ' a bar</span></figcaption>
@@ -318,6 +331,21 @@ SELECT '<tr><th scope="row" class="share" style="--w:' || printf('%.1f', 100.0 *
 SELECT '</tbody></table>
 </section>' WHERE EXISTS (SELECT 1 FROM report_part);
 
+SELECT '<section aria-labelledby="columns">
+<h2 id="columns">Columns</h2>
+<table><caption>What each column takes in sealed segments. A column of partition_by takes nothing: it stands in the name.</caption>
+<thead><tr><th scope="col">column</th><th scope="col">dataset</th><th scope="col" class="more">type</th>'
+  || '<th scope="col" class="n">stored</th><th scope="col" class="n">of all</th><th scope="col" class="n more">a row</th></tr></thead>
+<tbody>' WHERE EXISTS (SELECT 1 FROM report_column WHERE bytes > 0);
+SELECT '<tr><th scope="row" class="share" style="--w:' || printf('%.1f', 100.0 * bytes / max(1, whole)) || '%">' || t.html || '</th><td>'
+    || d.html || '</td><td class="more">' || type || '</td><td class="n">'
+    || (SELECT printf(format, 1.0 * bytes / divisor) FROM report_unit WHERE kind = 'bytes' AND least <= bytes ORDER BY least DESC LIMIT 1)
+    || printf('</td><td class="n">%.1f %%</td><td class="n more">%s</td></tr>', 100.0 * bytes / max(1, whole), coalesce(printf('%.2f B', 1.0 * bytes / nullif(rows, 0)), '–'))
+  FROM report_column JOIN report_text t ON t.text = name JOIN report_text d ON d.text = dataset
+ WHERE bytes > 0 AND place <= @most ORDER BY place;
+SELECT '</tbody></table>
+</section>' WHERE EXISTS (SELECT 1 FROM report_column WHERE bytes > 0);
+
 SELECT '<section aria-labelledby="open">
 <h2 id="open">Batches under way</h2>
 <table><caption>Claimed, and not acknowledged yet.</caption>
@@ -338,7 +366,7 @@ SELECT '<section aria-labelledby="recent">
   || '<th scope="col" class="n more">bytes</th><th scope="col" class="more">object</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_recent);
 SELECT '<tr><td>' || datetime(committed_at / 1000, 'unixepoch') || '</td><td>' || s.html || '</td><td>' || p.html
-    || printf('</td><td class="n">%,d</td><td class="n more">%,d</td><td class="more">', rows, bytes) || coalesce(o.html, '') || '</td></tr>'
+    || printf('</td><td class="n">%,d</td><td class="n more">%,d</td><td class="more o">', rows, bytes) || coalesce(o.html, '') || '</td></tr>'
   FROM report_recent JOIN report_text s ON s.text = sink JOIN report_text p ON p.text = partition LEFT JOIN report_text o ON o.text = object
   ORDER BY id DESC;
 SELECT '</tbody></table>

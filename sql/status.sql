@@ -63,7 +63,7 @@ DROP TABLE IF EXISTS temp.status_text;
 CREATE TEMP TABLE status_text(text, most INTEGER, shown, filled, PRIMARY KEY (text, most));
 INSERT OR IGNORE INTO status_text(text, most)
   SELECT sink, 18 FROM tidemark_sink UNION SELECT dataset, 18 FROM tidemark_sink UNION SELECT dataset, 30 FROM status_part
-  UNION SELECT dataset, 30 FROM tidemark_dataset UNION SELECT file, 40 FROM pragma_database_list WHERE name = 'main'
+  UNION SELECT dataset, 30 FROM tidemark_dataset UNION SELECT file, 36 FROM pragma_database_list WHERE name = 'main'
   UNION SELECT partition, 30 FROM status_part WHERE place <= @most OR held_place <= @most
   UNION SELECT partition, 30 FROM status_lag WHERE place <= @most
   UNION SELECT held_by, 24 FROM status_part WHERE held_place <= @most AND held_by IS NOT NULL
@@ -88,7 +88,7 @@ REPLACE INTO status_text
     FROM kept;
 
 SELECT printf('Tidemark %s  %s  %s UTC', tidemark_version(), coalesce(nullif(shown, ''), 'in memory'), datetime('now'))
-  FROM status_text JOIN pragma_database_list ON text = file WHERE most = 40 AND name = 'main';
+  FROM status_text JOIN pragma_database_list ON text = file WHERE most = 36 AND name = 'main';
 SELECT char(10) || 'No dataset yet: sql/install.sql makes one.' WHERE NOT EXISTS (SELECT 1 FROM tidemark_dataset);
 
 SELECT char(10) || printf('%-30s%10s%13s%8s%11s%8s', 'DATASETS', 'rows', 'stored', 'ratio', 'partitions', 'tail')
@@ -126,7 +126,7 @@ SELECT line FROM (
     GROUP BY dataset HAVING max(place) > @most)
   ORDER BY dataset, place;
 
-SELECT char(10) || printf('%-19s%-19s%-9s%9s%12s%11s', 'SINKS', 'dataset', 'state', 'behind', 'bytes', 'since')
+SELECT char(10) || printf('%-19s%-19s%-9s%9s%12s%11s', 'SINKS', 'dataset', 'state', 'behind', 'bytes', 'oldest')
   WHERE EXISTS (SELECT 1 FROM tidemark_sink);
 SELECT s.filled || ' ' || d.filled || ' ' || printf('%-9.9s%9.8s%12.11s%11.10s', state,
     (SELECT printf(format, 1.0 * behind / divisor) FROM status_unit WHERE kind = 'count' AND least <= behind
@@ -142,7 +142,7 @@ SELECT s.filled || ' ' || d.filled || ' ' || printf('%-9.9s%9.8s%12.11s%11.10s',
   JOIN status_text s ON s.text = sink AND s.most = 18 JOIN status_text d ON d.text = dataset AND d.most = 18
   ORDER BY behind DESC, sink;
 
-SELECT char(10) || printf('%-19s%-31s%9s%10s%11s', 'BEHIND', 'partition', 'rows', 'bytes', 'since')
+SELECT char(10) || printf('%-19s%-31s%9s%10s%11s', 'BEHIND', 'partition', 'rows', 'bytes', 'oldest')
   WHERE EXISTS (SELECT 1 FROM status_lag);
 SELECT s.filled || ' ' || p.filled || ' ' || printf('%9.8s%10.9s%11.10s',
     (SELECT printf(format, 1.0 * rows / divisor) FROM status_unit WHERE kind = 'count' AND least <= rows
