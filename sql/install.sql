@@ -36,11 +36,13 @@ CREATE VIRTUAL TABLE IF NOT EXISTS logs USING tidemark(
 
 INSERT INTO tidemark_sink(sink, dataset, target, format)
   SELECT coalesce(CAST(@sink AS TEXT), 'archive'), 'logs',
-         'file://' || replace(replace(replace(replace(coalesce(@folder, rtrim(file, replace(file, '/', '')) || 'archive'),
+         'file://' || replace(replace(replace(replace(coalesce(@folder, rtrim(file, replace(file, '/', ''))
+           || 'archive'),
            '%', '%25'), ' ', '%20'), '?', '%3F'), '#', '%23'), coalesce(@format, 'ndjson.zst')
     FROM pragma_database_list WHERE name = 'main'
   ON CONFLICT (sink, dataset) DO NOTHING;
-SELECT 'rows stay for ' || @keep || ' once every sink has them' FROM (SELECT tidemark_set('logs', 'retention_age', @keep))
+SELECT 'rows stay for ' || @keep
+  || ' once every sink has them' FROM (SELECT tidemark_set('logs', 'retention_age', @keep))
   WHERE @keep IS NOT NULL;
 COMMIT;
 

@@ -43,7 +43,8 @@ SELECT replace(d ->> 'dataset', char(27), '?') || ': ' || CASE
     ELSE
       iif(d ->> '$.sealed.rows', printf('sealed %,d rows; ', d ->> '$.sealed.rows'), '')
       || iif(d ->> '$.pruned.rows', printf('pruned %,d rows; ', d ->> '$.pruned.rows'), '')
-      || iif(d ->> '$.pruned.gap_rows', printf('%,d ROWS WENT that a sink had not had; ', d ->> '$.pruned.gap_rows'), '')
+      || iif(d ->> '$.pruned.gap_rows', printf('%,d ROWS WENT that a sink had not had; ', d ->> '$.pruned.gap_rows'),
+      '')
       || iif(d ->> '$.pruned.held_rows', printf('%,d rows are held by sinks that have not had them; ',
                                                 d ->> '$.pruned.held_rows'), '')
       || iif(d ->> '$.pruned.future_partitions', printf('rows with a time in the future keep those behind them, in %,d '

@@ -37,14 +37,17 @@ CREATE TEMP TABLE report_part AS
 DROP TABLE IF EXISTS temp.report_sink;
 CREATE TEMP TABLE report_sink AS
   SELECT k.sink, k.dataset, k.target, k.format, k.state, coalesce(sum(l.rows), 0) AS behind,
-         coalesce(sum(l.bytes), 0) AS behind_bytes, coalesce(sum(l.rows > 0), 0) AS behind_parts, min(iif(l.rows > 0, oldest_at, NULL)) AS oldest_at,
-         (SELECT max(committed_at) FROM tidemark_export_log e WHERE (e.sink, e.dataset) = (k.sink, k.dataset)) AS last_at,
+         coalesce(sum(l.bytes), 0) AS behind_bytes, coalesce(sum(l.rows > 0), 0) AS behind_parts, min(iif(l.rows > 0,
+           oldest_at, NULL)) AS oldest_at,
+         (SELECT max(committed_at) FROM tidemark_export_log e
+           WHERE (e.sink, e.dataset) = (k.sink, k.dataset)) AS last_at,
          row_number() OVER (ORDER BY coalesce(sum(l.rows), 0) DESC, k.sink, k.dataset) AS place
     FROM tidemark_sink k LEFT JOIN tidemark_lag l USING (sink, dataset) GROUP BY k.sink, k.dataset;
 DROP TABLE IF EXISTS temp.report_column;
 CREATE TEMP TABLE report_column AS
   SELECT d.dataset, c.value ->> 'column' AS name, c.value ->> 'type' AS type, c.value ->> 'stored_bytes' AS bytes,
-         (SELECT sum(rows) FROM tidemark_segment s WHERE s.dataset = d.dataset) AS rows, sum(c.value ->> 'stored_bytes') OVER (PARTITION BY d.dataset) AS whole,
+         (SELECT sum(rows) FROM tidemark_segment s
+           WHERE s.dataset = d.dataset) AS rows, sum(c.value ->> 'stored_bytes') OVER (PARTITION BY d.dataset) AS whole,
          row_number() OVER (ORDER BY c.value ->> 'stored_bytes' DESC, d.dataset, c.key) AS place
     FROM tidemark_dataset d JOIN json_each(tidemark_columns(d.dataset), '$.columns') c;
 DROP TABLE IF EXISTS temp.report_batch;
@@ -87,16 +90,19 @@ glyph AS (
   SELECT text, i, unicode(substr(text, i, 1)) AS code FROM report_text CROSS JOIN place ON i <= length(text))
 REPLACE INTO report_text
   SELECT text, group_concat(CASE
-           WHEN code < 32 OR code BETWEEN 127 AND 159 OR code BETWEEN 0x200b AND 0x200f OR code BETWEEN 0x2028 AND 0x202e
+           WHEN code < 32 OR code BETWEEN 127 AND 159 OR code BETWEEN 0x200b AND 0x200f OR code BETWEEN 0x2028
+             AND 0x202e
              OR code BETWEEN 0x2060 AND 0x206f OR code BETWEEN 0xfdd0 AND 0xfdef OR code & 0xfffe = 0xfffe
              OR code >= 0xe0000 THEN char(0xfffd)
-           WHEN code = 38 THEN '&amp;' WHEN code = 60 THEN '&lt;' WHEN code = 62 THEN '&gt;' WHEN code = 34 THEN '&quot;'
+           WHEN code = 38 THEN '&amp;' WHEN code = 60 THEN '&lt;' WHEN code = 62 THEN '&gt;' WHEN code = 34
+             THEN '&quot;'
            WHEN code = 39 THEN '&#39;' ELSE char(code) END, '') || iif(length(text) > 300, '…', '')
     FROM glyph GROUP BY text;
 
 -- ---- what the charts show: 60 bars from @from_ms to now ----
 
-REPLACE INTO temp.sqlite_parameters SELECT '@from_ms', max(@now_ms - CAST(@days * 86400000 AS INTEGER), min(@now_ms - 3600000,
+REPLACE INTO temp.sqlite_parameters SELECT '@from_ms', max(@now_ms - CAST(@days * 86400000 AS INTEGER),
+  min(@now_ms - 3600000,
   coalesce((SELECT min(committed_at) FROM tidemark_export_log), @now_ms - 3600000)));
 REPLACE INTO temp.sqlite_parameters SELECT '@bar_ms', (@now_ms - @from_ms) / 60 + 1;
 DROP TABLE IF EXISTS temp.report_bar;
@@ -124,7 +130,8 @@ seen(dataset, at, since) AS (
 INSERT INTO report_head
   SELECT dataset, bar, max(coalesce(since, 0)) OVER (PARTITION BY dataset ORDER BY bar)
     FROM (SELECT dataset FROM tidemark_dataset) CROSS JOIN bar LEFT JOIN (
-      SELECT dataset, max(-1, min(59, CAST(floor(1.0 * (at - @from_ms) / @bar_ms) AS INTEGER))) AS bar, max(since) AS since
+      SELECT dataset, max(-1, min(59, CAST(floor(1.0 * (at - @from_ms) / @bar_ms) AS INTEGER))) AS bar,
+        max(since) AS since
         FROM seen GROUP BY 1, 2) USING (dataset, bar);
 UPDATE report_bar SET lag = l.lag FROM (
     SELECT sink, dataset, bar, max(0, head - (last_since - behind - (total(moved) OVER rest))) AS lag
@@ -146,15 +153,18 @@ INSERT INTO report_todo
     FROM report_sink JOIN report_text t ON t.text = sink JOIN report_text q ON q.text = quote(sink)
    WHERE state IN ('blocked', 'diverged')
   UNION ALL
-  SELECT 2, iif(n = 1, printf('Batch %d', batch), printf('%,d batches', n)) || ' of sink <b>' || s.html || '</b> failed, '
+  SELECT 2, iif(n = 1, printf('Batch %d', batch), printf('%,d batches', n)) || ' of sink <b>' || s.html
+    || '</b> failed, '
            || iif(tried = 1, 'once', printf('up to %,d times', tried)),
-         '<q>' || e.html || '</q> The next tick after ' || coalesce(datetime(again / 1000, 'unixepoch') || ' UTC', 'now')
+         '<q>' || e.html || '</q> The next tick after ' || coalesce(datetime(again / 1000, 'unixepoch')
+           || ' UTC', 'now')
          || ' tries again.'
     FROM (SELECT sink, count(*) AS n, min(batch) AS batch, max(attempts) AS tried, min(not_before) AS again, error
             FROM tidemark_batch WHERE error IS NOT NULL GROUP BY sink)
       JOIN report_text s ON s.text = sink JOIN report_text e ON e.text = error
   UNION ALL
-  SELECT 3, 'Rows wait for sink <b>' || t.html || '</b> for ' || (SELECT printf(format, 1.0 * (@now_ms - oldest_at) / divisor)
+  SELECT 3, 'Rows wait for sink <b>' || t.html || '</b> for '
+    || (SELECT printf(format, 1.0 * (@now_ms - oldest_at) / divisor)
              FROM report_unit WHERE kind = 'age' AND least <= @now_ms - oldest_at ORDER BY least DESC LIMIT 1),
          CASE WHEN state IN ('paused', 'disabled') THEN 'It is ' || state || ': <code>UPDATE tidemark_sink SET state = '
                 || '&#39;active&#39; WHERE sink = ' || q.html || ';</code> lets it go on.'
@@ -163,7 +173,8 @@ INSERT INTO report_todo
                 || 'company (<code>min_rows</code> without <code>max_delay</code>).' END
     FROM report_sink k JOIN report_text t ON t.text = sink JOIN report_text q ON q.text = quote(sink)
    WHERE behind > 0 AND state IN ('active', 'paused', 'disabled') AND oldest_at < @now_ms - 3600000
-     AND NOT EXISTS (SELECT 1 FROM tidemark_batch b WHERE (b.sink, b.dataset) = (k.sink, k.dataset) AND error IS NOT NULL)
+     AND NOT EXISTS (SELECT 1 FROM tidemark_batch b WHERE (b.sink, b.dataset) = (k.sink, k.dataset)
+       AND error IS NOT NULL)
   UNION ALL
   SELECT 4, printf('%,d rows of sink <b>', count(*)) || t.html || '</b> are set aside',
          'A receiver refused them: <code>SELECT reason, payload FROM tidemark_dead;</code> says why. When it is mended, '
@@ -173,7 +184,8 @@ INSERT INTO report_todo
   SELECT 5, printf('%,d rows were gone before sink <b>', sum(rows)) || t.html || '</b> had them',
          'Retention or DELETE took them. Let the sink hold its rows (<code>hold</code>, <code>hold_rows</code>, '
          || '<code>hold_age</code> in tidemark_sink), or tick more often.'
-    FROM tidemark_export_log JOIN report_text t ON t.text = sink WHERE kind = 'gap' AND committed_at >= @from_ms GROUP BY sink
+    FROM tidemark_export_log JOIN report_text t ON t.text = sink WHERE kind = 'gap'
+      AND committed_at >= @from_ms GROUP BY sink
   UNION ALL
   SELECT 6, printf('%,d rows are kept past their retention by <b>', sum(held_rows)) || t.html || '</b>',
          'It has not had them yet: see why it is behind. <code>hold</code> = 0 in tidemark_sink lets them go without it.'
@@ -257,17 +269,21 @@ WITH fact(place, name, kind, n) AS (
   UNION ALL SELECT 4, 'partitions', 'count', count(*) FROM report_part
   UNION ALL SELECT 5, 'sinks', 'count', count(*) FROM report_sink
   UNION ALL SELECT 6, 'furthest behind, rows', 'count', coalesce(max(behind), 0) FROM report_sink)
-SELECT '<div><dt>' || name || '</dt><dd>' || (SELECT printf(format, iif(divisor = 1, n, 1.0 * n / divisor)) FROM report_unit u
+SELECT '<div><dt>' || name || '</dt><dd>'
+  || (SELECT printf(format, iif(divisor = 1, n, 1.0 * n / divisor)) FROM report_unit u
          WHERE u.kind = fact.kind AND least <= n ORDER BY least DESC LIMIT 1) || '</dd></div>' FROM fact
 UNION ALL
-SELECT '<div><dt>smaller than raw</dt><dd>' || coalesce(printf('%.1f×', 1.0 * sum(raw_bytes) / nullif(sum(stored_bytes), 0)), '–')
+SELECT '<div><dt>smaller than raw</dt><dd>'
+  || coalesce(printf('%.1f×', 1.0 * sum(raw_bytes) / nullif(sum(stored_bytes), 0)), '–')
        || '</dd></div>' FROM report_part;
 SELECT '</dl>
 <section aria-labelledby="needs">
 <h2 id="needs">What needs you</h2>';
-SELECT '<p class="fine">Nothing: every sink has had its rows, or gets them.</p>' WHERE NOT EXISTS (SELECT 1 FROM report_todo);
+SELECT '<p class="fine">Nothing: every sink has had its rows, or gets them.</p>' WHERE NOT EXISTS (SELECT 1
+  FROM report_todo);
 SELECT '<ul>' WHERE EXISTS (SELECT 1 FROM report_todo);
-SELECT '<li' || CASE WHEN rank <= 2 THEN ' class="bad"' WHEN rank >= 8 THEN ' class="note"' ELSE '' END || '>' || what || '.<p>'
+SELECT '<li' || CASE WHEN rank <= 2 THEN ' class="bad"' WHEN rank >= 8 THEN ' class="note"' ELSE '' END || '>'
+  || what || '.<p>'
        || remedy || '</p></li>' FROM report_todo ORDER BY rank, what LIMIT @most;
 SELECT '</ul>' WHERE EXISTS (SELECT 1 FROM report_todo);
 SELECT printf('<p>And %,d more.</p>', count(*) - @most) FROM report_todo HAVING count(*) > @most;
@@ -282,52 +298,70 @@ SELECT '<section aria-labelledby="sinks">
   WHERE EXISTS (SELECT 1 FROM report_sink);
 WITH chart AS (
   SELECT sink, dataset, max(shipped) AS most_rate, max(lag) AS most_lag, sum(shipped) AS shipped, sum(bytes) AS bytes,
-         group_concat(iif(shipped > 0, printf('<rect class="rate" x="%d" width="8" y="%.1f" height="%.1f"/>', bar * 10 + 1,
+         group_concat(iif(shipped > 0, printf('<rect class="rate" x="%d" width="8" y="%.1f" height="%.1f"/>',
+           bar * 10 + 1,
            100 - 98.0 * shipped / most, 98.0 * shipped / most), ''), '') AS bars,
          group_concat(printf('%d,%.1f', bar * 10 + 5, 100 - 96.0 * lag / max(1, most_of_lag)), ' ') AS line
     FROM (SELECT *, max(shipped) OVER w AS most, max(lag) OVER w AS most_of_lag FROM report_bar WHERE bar >= 0
           WINDOW w AS (PARTITION BY sink, dataset) ORDER BY sink, dataset, bar) GROUP BY sink, dataset)
 SELECT '<article>
-<h3>' || s.html || ' <span class="state' || CASE state WHEN 'active' THEN '' WHEN 'blocked' THEN ' bad' WHEN 'diverged' THEN ' bad'
+<h3>' || s.html || ' <span class="state'
+  || CASE state WHEN 'active' THEN '' WHEN 'blocked' THEN ' bad' WHEN 'diverged' THEN ' bad'
     ELSE ' off' END || '">' || state || '</span></h3>
 <p class="dim">' || d.html || ' → ' || coalesce(t.html || ', ' || f.html, 'plain SQL') || '</p>
-<p>' || CASE behind WHEN 0 THEN 'Has all there is' ELSE printf('Behind by %,d rows in %,d partitions, the oldest for ', behind, behind_parts)
+<p>' || CASE behind WHEN 0 THEN 'Has all there is'
+  ELSE printf('Behind by %,d rows in %,d partitions, the oldest for ', behind, behind_parts)
   || coalesce((SELECT printf(format, 1.0 * (@now_ms - oldest_at) / divisor) FROM report_unit
                 WHERE kind = 'age' AND least <= @now_ms - oldest_at ORDER BY least DESC LIMIT 1), 'an unknown time') END
-  || coalesce('; last delivery ' || datetime(last_at / 1000, 'unixepoch') || ' UTC', '; nothing delivered yet') || '.</p>
+  || coalesce('; last delivery ' || datetime(last_at / 1000, 'unixepoch') || ' UTC', '; nothing delivered yet')
+  || '.</p>
 <div>
-<figure><figcaption><span>delivered: ' || printf('%,d rows', shipped) || '</span><span>most ' || printf('%,d', most_rate) || ' a bar</span></figcaption>
-<svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img"><title>Rows delivered over time</title><desc>' || printf(
-    '%,d rows and %,d bytes in the time shown, at most %,d rows in one of 60 bars', shipped, bytes, most_rate) || '</desc>' || bars || '</svg></figure>
-<figure><figcaption><span>lag: ' || printf('%,d rows', behind) || '</span><span>most ' || printf('%,d', most_lag) || '</span></figcaption>
+<figure><figcaption><span>delivered: ' || printf('%,d rows', shipped) || '</span><span>most '
+  || printf('%,d', most_rate) || ' a bar</span></figcaption>
+<svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img"><title>Rows delivered over time</title><desc>'
+  || printf(
+    '%,d rows and %,d bytes in the time shown, at most %,d rows in one of 60 bars', shipped, bytes, most_rate)
+      || '</desc>' || bars || '</svg></figure>
+<figure><figcaption><span>lag: ' || printf('%,d rows', behind) || '</span><span>most ' || printf('%,d', most_lag)
+  || '</span></figcaption>
 <svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img"><title>Rows waiting over time</title><desc>' || printf(
-    '%,d rows wait now, at most %,d in the time shown', behind, most_lag) || '</desc><polygon class="lag" points="5,100 ' || line
+    '%,d rows wait now, at most %,d in the time shown', behind, most_lag)
+      || '</desc><polygon class="lag" points="5,100 ' || line
   || ' 595,100"/></svg></figure>
 </div>
 </article>'
-  FROM report_sink k JOIN chart USING (sink, dataset) JOIN report_text s ON s.text = k.sink JOIN report_text d ON d.text = k.dataset
+  FROM report_sink k JOIN chart USING (sink, dataset) JOIN report_text s ON s.text = k.sink
+    JOIN report_text d ON d.text = k.dataset
     LEFT JOIN report_text t ON t.text = target LEFT JOIN report_text f ON f.text = format ORDER BY k.place;
 SELECT printf('<p>And %,d more sinks, which are less behind.</p>', count(*) - 12) FROM report_sink HAVING count(*) > 12;
 SELECT '</section>' WHERE EXISTS (SELECT 1 FROM report_sink);
 
 SELECT '<section aria-labelledby="sizes">
 <h2 id="sizes">Partitions</h2>
-<table><caption>' || iif(count(*) > @most, printf('The biggest %d of %,d, which hold', CAST(@most AS INTEGER), count(*)), printf('%,d, which hold', count(*)))
-  || printf(' %,d bytes stored, %,d raw.', total(iif(place <= @most, stored_bytes, 0)), total(iif(place <= @most, raw_bytes, 0)))
+<table><caption>' || iif(count(*) > @most, printf('The biggest %d of %,d, which hold', CAST(@most AS INTEGER),
+  count(*)), printf('%,d, which hold', count(*)))
+  || printf(' %,d bytes stored, %,d raw.', total(iif(place <= @most, stored_bytes, 0)), total(iif(place <= @most,
+  raw_bytes, 0)))
   || ' The shade is the share of the biggest.</caption>
 <thead><tr><th scope="col">partition</th><th scope="col" class="more">dataset</th><th scope="col" class="n">rows</th>'
   || '<th scope="col" class="n">stored</th><th scope="col" class="n">smaller</th><th scope="col" class="n more">a row</th>'
   || '<th scope="col" class="n more">segments</th><th scope="col" class="n more">newest</th></tr></thead>
 <tbody>' FROM report_part HAVING count(*) > 0;
-SELECT '<tr><th scope="row" class="share" style="--w:' || printf('%.1f', 100.0 * stored_bytes / max(1, (SELECT max(stored_bytes) FROM report_part)))
-    || '%">' || t.html || '</th><td class="more">' || d.html || '</td><td class="n">' || printf('%,d', rows) || '</td><td class="n">'
-    || (SELECT printf(format, 1.0 * stored_bytes / divisor) FROM report_unit WHERE kind = 'bytes' AND least <= stored_bytes
+SELECT '<tr><th scope="row" class="share" style="--w:'
+  || printf('%.1f', 100.0 * stored_bytes / max(1, (SELECT max(stored_bytes) FROM report_part)))
+    || '%">' || t.html || '</th><td class="more">' || d.html || '</td><td class="n">' || printf('%,d', rows)
+    || '</td><td class="n">'
+    || (SELECT printf(format, 1.0 * stored_bytes / divisor) FROM report_unit WHERE kind = 'bytes'
+    AND least <= stored_bytes
          ORDER BY least DESC LIMIT 1)
-    || '</td><td class="n">' || coalesce(printf('%.1f×', 1.0 * raw_bytes / nullif(stored_bytes, 0)), '–') || '</td><td class="n more">'
-    || coalesce(printf('%.1f B', 1.0 * stored_bytes / nullif(rows, 0)), '–') || '</td><td class="n more">' || segments || '</td><td class="n more">'
+    || '</td><td class="n">' || coalesce(printf('%.1f×', 1.0 * raw_bytes / nullif(stored_bytes, 0)), '–')
+    || '</td><td class="n more">'
+    || coalesce(printf('%.1f B', 1.0 * stored_bytes / nullif(rows, 0)), '–') || '</td><td class="n more">'
+    || segments || '</td><td class="n more">'
     || coalesce((SELECT printf(format, 1.0 * (@now_ms - newest_at) / divisor) FROM report_unit
                   WHERE kind = 'age' AND least <= @now_ms - newest_at ORDER BY least DESC LIMIT 1), '–') || '</td></tr>'
-  FROM report_part JOIN report_text t ON t.text = partition JOIN report_text d ON d.text = dataset WHERE place <= @most ORDER BY place;
+  FROM report_part JOIN report_text t ON t.text = partition JOIN report_text d ON d.text = dataset
+    WHERE place <= @most ORDER BY place;
 SELECT '</tbody></table>
 </section>' WHERE EXISTS (SELECT 1 FROM report_part);
 
@@ -337,10 +371,13 @@ SELECT '<section aria-labelledby="columns">
 <thead><tr><th scope="col">column</th><th scope="col">dataset</th><th scope="col" class="more">type</th>'
   || '<th scope="col" class="n">stored</th><th scope="col" class="n">of all</th><th scope="col" class="n more">a row</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_column WHERE bytes > 0);
-SELECT '<tr><th scope="row" class="share" style="--w:' || printf('%.1f', 100.0 * bytes / max(1, whole)) || '%">' || t.html || '</th><td>'
+SELECT '<tr><th scope="row" class="share" style="--w:' || printf('%.1f', 100.0 * bytes / max(1, whole)) || '%">'
+  || t.html || '</th><td>'
     || d.html || '</td><td class="more">' || type || '</td><td class="n">'
-    || (SELECT printf(format, 1.0 * bytes / divisor) FROM report_unit WHERE kind = 'bytes' AND least <= bytes ORDER BY least DESC LIMIT 1)
-    || printf('</td><td class="n">%.1f %%</td><td class="n more">%s</td></tr>', 100.0 * bytes / max(1, whole), coalesce(printf('%.2f B', 1.0 * bytes / nullif(rows, 0)), '–'))
+    || (SELECT printf(format, 1.0 * bytes / divisor) FROM report_unit WHERE kind = 'bytes' AND least <= bytes
+    ORDER BY least DESC LIMIT 1)
+    || printf('</td><td class="n">%.1f %%</td><td class="n more">%s</td></tr>', 100.0 * bytes / max(1, whole),
+    coalesce(printf('%.2f B', 1.0 * bytes / nullif(rows, 0)), '–'))
   FROM report_column JOIN report_text t ON t.text = name JOIN report_text d ON d.text = dataset
  WHERE bytes > 0 AND place <= @most ORDER BY place;
 SELECT '</tbody></table>
@@ -352,7 +389,8 @@ SELECT '<section aria-labelledby="open">
 <thead><tr><th scope="col" class="n">batch</th><th scope="col">sink</th><th scope="col">partition</th><th scope="col" class="n">rows</th>'
   || '<th scope="col" class="n more">tried</th><th scope="col" class="more">again</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_batch);
-SELECT printf('<tr><th scope="row" class="n">%d</th><td>', batch) || s.html || '</td><td>' || p.html || printf('</td><td class="n">%,d</td>', rows)
+SELECT printf('<tr><th scope="row" class="n">%d</th><td>', batch) || s.html || '</td><td>' || p.html
+  || printf('</td><td class="n">%,d</td>', rows)
     || printf('<td class="n more">%,d</td><td class="more">', attempts) || CASE WHEN error IS NULL THEN 'under way'
          ELSE coalesce(datetime(not_before / 1000, 'unixepoch'), 'next tick') END || '</td></tr>'
   FROM report_batch JOIN report_text s ON s.text = sink JOIN report_text p ON p.text = partition ORDER BY batch;
@@ -366,8 +404,10 @@ SELECT '<section aria-labelledby="recent">
   || '<th scope="col" class="n more">bytes</th><th scope="col" class="more">object</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_recent);
 SELECT '<tr><td>' || datetime(committed_at / 1000, 'unixepoch') || '</td><td>' || s.html || '</td><td>' || p.html
-    || printf('</td><td class="n">%,d</td><td class="n more">%,d</td><td class="more o">', rows, bytes) || coalesce(o.html, '') || '</td></tr>'
-  FROM report_recent JOIN report_text s ON s.text = sink JOIN report_text p ON p.text = partition LEFT JOIN report_text o ON o.text = object
+    || printf('</td><td class="n">%,d</td><td class="n more">%,d</td><td class="more o">', rows, bytes)
+    || coalesce(o.html, '') || '</td></tr>'
+  FROM report_recent JOIN report_text s ON s.text = sink JOIN report_text p ON p.text = partition
+    LEFT JOIN report_text o ON o.text = object
   ORDER BY id DESC;
 SELECT '</tbody></table>
 </section>' WHERE EXISTS (SELECT 1 FROM report_recent);
@@ -378,9 +418,11 @@ SELECT '<section aria-labelledby="gaps">
 <thead><tr><th scope="col">at</th><th scope="col">what</th><th scope="col">sink</th><th scope="col">partition</th>'
   || '<th scope="col" class="n">rows</th><th scope="col" class="more">reason</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_event);
-SELECT '<tr><td>' || datetime(committed_at / 1000, 'unixepoch') || '</td><td>' || kind || '</td><td>' || s.html || '</td><td>' || p.html
+SELECT '<tr><td>' || datetime(committed_at / 1000, 'unixepoch') || '</td><td>' || kind || '</td><td>' || s.html
+  || '</td><td>' || p.html
     || printf('</td><td class="n">%,d</td><td class="more">', rows) || coalesce(r.html, '') || '</td></tr>'
-  FROM report_event JOIN report_text s ON s.text = sink JOIN report_text p ON p.text = partition LEFT JOIN report_text r ON r.text = reason
+  FROM report_event JOIN report_text s ON s.text = sink JOIN report_text p ON p.text = partition
+    LEFT JOIN report_text r ON r.text = reason
   ORDER BY id DESC;
 SELECT '</tbody></table>
 </section>' WHERE EXISTS (SELECT 1 FROM report_event);

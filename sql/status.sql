@@ -62,12 +62,14 @@ INSERT INTO status_unit VALUES
 DROP TABLE IF EXISTS temp.status_text;
 CREATE TEMP TABLE status_text(text, most INTEGER, shown, filled, PRIMARY KEY (text, most));
 INSERT OR IGNORE INTO status_text(text, most)
-  SELECT sink, 18 FROM tidemark_sink UNION SELECT dataset, 18 FROM tidemark_sink UNION SELECT dataset, 30 FROM status_part
+  SELECT sink, 18 FROM tidemark_sink UNION SELECT dataset, 18 FROM tidemark_sink UNION SELECT dataset, 30
+    FROM status_part
   UNION SELECT dataset, 30 FROM tidemark_dataset UNION SELECT file, 36 FROM pragma_database_list WHERE name = 'main'
   UNION SELECT partition, 30 FROM status_part WHERE place <= @most OR held_place <= @most
   UNION SELECT partition, 30 FROM status_lag WHERE place <= @most
   UNION SELECT held_by, 24 FROM status_part WHERE held_place <= @most AND held_by IS NOT NULL
-  UNION SELECT sink, 18 FROM tidemark_dead UNION SELECT sink, 18 FROM status_batch UNION SELECT partition, 30 FROM status_batch
+  UNION SELECT sink, 18 FROM tidemark_dead UNION SELECT sink, 18 FROM status_batch UNION SELECT partition, 30
+    FROM status_batch
   UNION SELECT error, 300 FROM status_batch WHERE error IS NOT NULL;
 WITH RECURSIVE place(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM place WHERE i < 301),
 glyph AS (
@@ -76,15 +78,18 @@ glyph AS (
 measured AS (
   SELECT *, sum(1 + (code BETWEEN 0x1100 AND 0x115f OR code BETWEEN 0x2e80 AND 0xa4cf OR code BETWEEN 0xac00 AND 0xd7a3
                      OR code BETWEEN 0xf900 AND 0xfaff OR code BETWEEN 0xfe30 AND 0xff60
-                     OR code BETWEEN 0xffe0 AND 0xffe6 OR code >= 0x1f000)) OVER (PARTITION BY text, most ORDER BY i) AS used
+                     OR code BETWEEN 0xffe0 AND 0xffe6 OR code >= 0x1f000)) OVER (PARTITION BY text, most
+                       ORDER BY i) AS used
     FROM glyph),
 kept AS (
   SELECT text, most, max(used) AS used, max(last) AS whole, group_concat(
-           CASE WHEN code < 32 OR code BETWEEN 127 AND 159 OR code BETWEEN 0x200b AND 0x200f OR code BETWEEN 0x2028 AND 0x202e
+           CASE WHEN code < 32 OR code BETWEEN 127 AND 159 OR code BETWEEN 0x200b AND 0x200f
+             OR code BETWEEN 0x2028 AND 0x202e
                   OR code BETWEEN 0x2060 AND 0x206f OR code >= 0xe0000 THEN '?' ELSE char(code) END, '') AS shown
     FROM measured WHERE used < most OR used = most AND last GROUP BY text, most)
 REPLACE INTO status_text
-  SELECT text, most, shown || iif(whole, '', '…'), shown || iif(whole, '', '…') || printf('%*s', most - used - NOT whole, '')
+  SELECT text, most, shown || iif(whole, '', '…'), shown || iif(whole, '', '…')
+    || printf('%*s', most - used - NOT whole, '')
     FROM kept;
 
 SELECT printf('Tidemark %s  %s  %s UTC', tidemark_version(), coalesce(nullif(shown, ''), 'in memory'), datetime('now'))
@@ -102,20 +107,23 @@ SELECT filled || printf('%10.9s%13.12s%8.8s%11d%8.8s',
     (SELECT printf(format, 1.0 * tail / divisor) FROM status_unit WHERE kind = 'count' AND least <= tail
       ORDER BY least DESC LIMIT 1))
   FROM (SELECT d.dataset, d.rows, d.tail_rows AS tail, count(partition) AS parts, total(p.stored_bytes) AS stored,
-               total(p.raw_bytes) AS raw FROM tidemark_dataset d LEFT JOIN status_part p USING (dataset) GROUP BY d.dataset) d
+               total(p.raw_bytes) AS raw FROM tidemark_dataset d
+                 LEFT JOIN status_part p USING (dataset) GROUP BY d.dataset) d
   JOIN status_text ON text = dataset AND most = 30 ORDER BY stored DESC;
 
 SELECT line FROM (
   SELECT dataset, -1 AS place, char(10) || printf('PARTITIONS of %s', shown) AS line
     FROM status_part JOIN status_text ON text = dataset AND most = 30 WHERE place = 1
   UNION ALL
-  SELECT dataset, 0, printf('  %-28s%10s%13s%8s%11s%8s', 'biggest first', 'rows', 'stored', 'ratio', 'segments', 'newest')
+  SELECT dataset, 0, printf('  %-28s%10s%13s%8s%11s%8s', 'biggest first', 'rows', 'stored', 'ratio', 'segments',
+    'newest')
     FROM status_part WHERE place = 1
   UNION ALL
   SELECT dataset, place, '  ' || substr(filled, 1, 30) || printf('%8.8s%13.12s%8.8s%11d%8.8s',
       (SELECT printf(format, 1.0 * rows / divisor) FROM status_unit WHERE kind = 'count' AND least <= rows
         ORDER BY least DESC LIMIT 1),
-      (SELECT printf(format, 1.0 * stored_bytes / divisor) FROM status_unit WHERE kind = 'bytes' AND least <= stored_bytes
+      (SELECT printf(format, 1.0 * stored_bytes / divisor) FROM status_unit WHERE kind = 'bytes'
+        AND least <= stored_bytes
         ORDER BY least DESC LIMIT 1),
       iif(stored_bytes > 0, printf('%.1fx', 1.0 * raw_bytes / stored_bytes), '-'), segments,
       coalesce((SELECT printf(format, 1.0 * (@now_ms - newest_at) / divisor) FROM status_unit
@@ -135,7 +143,8 @@ SELECT s.filled || ' ' || d.filled || ' ' || printf('%-9.9s%9.8s%12.11s%11.10s',
       ORDER BY least DESC LIMIT 1),
     coalesce((SELECT printf(format, 1.0 * (@now_ms - oldest) / divisor) FROM status_unit
       WHERE kind = 'age' AND least <= @now_ms - oldest ORDER BY least DESC LIMIT 1), '-'))
-  || CASE state WHEN 'blocked' THEN char(10) || '  its receiver does not let it in: mend that, then set its state to active'
+  || CASE state WHEN 'blocked' THEN char(10)
+  || '  its receiver does not let it in: mend that, then set its state to active'
        WHEN 'diverged' THEN char(10) || '  its target knows of ticks that this database does not: see tidemark_fork' ELSE '' END
   FROM (SELECT s.sink, s.dataset, s.state, coalesce(sum(l.rows), 0) AS behind, coalesce(sum(l.bytes), 0) AS size,
                min(oldest_at) AS oldest FROM tidemark_sink s LEFT JOIN status_lag l USING (sink, dataset) GROUP BY 1, 2)
@@ -193,5 +202,6 @@ SELECT printf('and %,d more', count(*) - @most) FROM tidemark_batch HAVING count
 
 SELECT char(10) || 'SET ASIDE: rows that a receiver refused, in tidemark_dead; tidemark_requeue sends them again'
   WHERE EXISTS (SELECT 1 FROM tidemark_dead);
-SELECT filled || printf(' %,d rows', count(*)) FROM tidemark_dead JOIN status_text ON text = sink AND most = 18 GROUP BY text;
+SELECT filled || printf(' %,d rows', count(*)) FROM tidemark_dead JOIN status_text ON text = sink
+  AND most = 18 GROUP BY text;
 DETACH blank;

@@ -47,7 +47,8 @@ each(i, j, did, s, f) AS (
 SELECT CASE
     WHEN f IS NOT NULL THEN '  ' || replace(f ->> 'error', char(27), '?')
     ELSE replace(s ->> 'sink' || ' (' || (s ->> 'dataset') || '): ', char(27), '?')
-      || iif(s ->> 'batches', printf('%,d rows and %,d bytes in %,d batches', s ->> 'rows', s ->> 'bytes', s ->> 'batches'),
+      || iif(s ->> 'batches', printf('%,d rows and %,d bytes in %,d batches', s ->> 'rows', s ->> 'bytes',
+      s ->> 'batches'),
              'nothing shipped')
       || iif(s ->> 'skipped', printf(', %,d filtered out', s ->> 'skipped'), '')
       || iif(s ->> 'altered', printf(', %,d altered to fit the format', s ->> 'altered'), '')
@@ -67,11 +68,13 @@ SELECT json_extract(did, 'a sink failed or is stopped: see its line') FROM each
 SELECT printf('  batch %d of %s, %s: tried %,d times, again %s: %s', batch, replace(sink, char(27), '?'),
               replace(partition, char(27), '?'), attempts, datetime(not_before / 1000, 'unixepoch'),
               replace(error, char(27), '?'))
-  FROM tidemark_batch WHERE error IS NOT NULL AND (@sink IS NULL OR sink = CAST(@sink AS TEXT)) ORDER BY batch LIMIT 100;
+  FROM tidemark_batch WHERE error IS NOT NULL AND (@sink IS NULL OR sink = CAST(@sink AS TEXT))
+    ORDER BY batch LIMIT 100;
 SELECT printf('%s is yours to drive (it has no target): %,d rows wait', replace(sink, char(27), '?'), sum(rows))
   FROM tidemark_lag JOIN tidemark_sink USING (sink, dataset)
   WHERE target IS NULL AND tidemark_sink.state = 'active' AND rows > 0 AND @sink IS NULL GROUP BY sink;
-SELECT 'no sink has a target yet: see sql/install.sql' WHERE NOT EXISTS (SELECT 1 FROM tidemark_sink WHERE target IS NOT NULL);
+SELECT 'no sink has a target yet: see sql/install.sql' WHERE NOT EXISTS (SELECT 1 FROM tidemark_sink
+  WHERE target IS NOT NULL);
 INSERT INTO tick_needs(well) SELECT NOT EXISTS (
   SELECT 1 FROM tidemark_batch WHERE error IS NOT NULL AND (@sink IS NULL OR sink = CAST(@sink AS TEXT)));
 DETACH blank;

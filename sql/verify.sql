@@ -47,7 +47,8 @@ wrong(did, list, k, w) AS (
   SELECT did, column1, 0, did -> column1 -> 0 FROM verified, (VALUES ('missing'), ('damaged'), ('extra'))
   UNION ALL
   SELECT did, list, k + 1, did -> list -> (k + 1) FROM wrong WHERE k < 9 AND w IS NOT NULL)
-SELECT replace(did ->> 'sink', char(27), '?') || printf(': %,d objects, %,d bytes: ', did ->> 'objects', did ->> 'bytes')
+SELECT replace(did ->> 'sink', char(27), '?')
+  || printf(': %,d objects, %,d bytes: ', did ->> 'objects', did ->> 'bytes')
     || CASE WHEN did ->> 'ok' THEN 'all there, all as logged'
          ELSE printf('%,d MISSING, %,d DAMAGED, %,d MORE than the log names', did ->> '$.counts.missing',
                      did ->> '$.counts.damaged', did ->> '$.counts.extra') END
