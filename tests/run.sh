@@ -4,6 +4,7 @@
 #                             sh tests/run.sh --readers [name...]
 #                             sh tests/run.sh --clients [name...]
 #                             sh tests/run.sh --valgrind [name...]
+#                             sh tests/run.sh --browser [name...]
 #                             sh tests/run.sh --bench [option...]
 #                             sh tests/run.sh --fuzz [--seconds N] [--keep] [target...]
 #   --sanitize  under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-sanitize
@@ -14,6 +15,7 @@
 #               ClickHouse, of half a gigabyte), and an OpenStack Swift to export to
 #   --clients   the programs of sql/examples/clients, in their languages (tests/clients/run.py has the names)
 #   --valgrind  a chosen part of the tests under memcheck (tests/valgrind): half an hour and more
+#   --browser   the page of sql/report.sql in headless Chromium (tests/browser)
 #   --bench     no test: how fast and how small, beside other ways to keep the same rows, built to be fast in build-bench
 #               (its options: tests/bench/run.py --help)
 #   --fuzz      bytes that a reader does not bear, looked for by clang's libFuzzer in build-fuzz, N seconds (600) a target
@@ -56,7 +58,7 @@ while [ $# -gt 0 ]; do
   --sanitize) sanitize=yes ;;
   --coverage) coverage=yes ;;
   --long) long=yes ;;
-  --hosts | --readers | --clients | --valgrind) others=${others:+$others }${1#--} ;;
+  --hosts | --readers | --clients | --browser | --valgrind) others=${others:+$others }${1#--} ;;
   -h | --help)
     usage
     exit 0
@@ -73,7 +75,7 @@ done
 
 case $others in
 *' '*)
-  echo "--hosts, --readers, --clients and --valgrind are runs of their own" >&2
+  echo "--hosts, --readers, --clients, --browser and --valgrind are runs of their own" >&2
   exit 2
   ;;
 esac
@@ -93,6 +95,7 @@ clients)
     ruby-sqlite3 tcl libsqlite3-tcl
   ;;
 valgrind) install_missing python3 valgrind ;;
+browser) install_missing python3 chromium fonts-dejavu-core ;;
 readers) install_missing python3 ca-certificates nodejs swift-proxy swift-account swift-container swift-object ;;
 *) install_missing ;;
 esac

@@ -7,6 +7,7 @@ missing_packages() {
   for extra in "$@"; do
     case $extra in
     ca-certificates) [ -e /etc/ssl/certs/ca-certificates.crt ] || echo ca-certificates ;;
+    fonts-dejavu-core) [ -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || echo fonts-dejavu-core ;;
     nodejs) command -v node >/dev/null || echo nodejs ;;
     node.h) # beside a node that is not Debian's
       setup_node=$(command -v node) && [ -e "${setup_node%/bin/node}/include/node/node.h" ] || echo libnode-dev ;;
