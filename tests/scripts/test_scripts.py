@@ -112,14 +112,32 @@ def damage(shell):
         expect(shell.script("torn.db", name), 1, f"{name} of damage", "dataset logs, segment of partition 'k=a'")
 
 
+def lag_is_right(page, sink, ticks):
+    """The lag of each bar is not above the true one, and is it where a tick of archive has just seen how much there is."""
+    article = page[page.index(f"<h3>{sink} "):].split("</article>")[0]
+    most = int(re.search(r"most ([\d,]+)</span></figcaption>\n<svg[^>]*><title>Rows waiting", article)[1].replace(",", ""))
+    points = re.search(r'<polygon class="lag" points="5,100 (.*) 595,100"', article)[1].split()
+    for bar, point in enumerate(points):
+        shown = (100 - float(point.split(",")[1])) * most / 96
+        end = 30 + bar / 2 + 1  # in days: from noon of the 30th day, half a day each
+        last = max(day for day in ticks if day + 10 / 24 <= end)
+        true = sum(world.rows_of(day) for day in range(last + 1, world.DAYS) if day + 9 / 24 <= end)
+        near = abs(shown - true) <= most / 900 + 0.1
+        exact = end % 1 == 0.5 and int(end) % 2 == 0 or bar == 59
+        check(near if exact else shown <= true + most / 900 + 0.1, f"report: lag of {sink}, bar {bar}", shown, true)
+
+
 def months(shell):
     """status and report against the export log as any client reads it, and what was written."""
     database = world.months(shell)
     status = shell.script(database, "status")
     text = expect(status, 0, "status of months", "does not exist", "HELD past retention", "and 14 more")
     check_width(status, "status of months")
-    page = check_page(shell.script(database, "report"), "report of months")
-    written = sum(40 + day * 7 % 30 for day in range(60))
+    report = shell.script(database, "report")
+    page = check_page(report, "report of months")
+    lag_is_right(report.stdout.decode(), "lake", [day for day in range(40) if day % 9 == 0])
+    lag_is_right(report.stdout.decode(), "archive", [day for day in range(world.DAYS) if day % 2 == 0])
+    written = sum(map(world.rows_of, range(world.DAYS)))
     with sqlite3.connect(shell.folder / database) as db:
         # the log of the last 30 days, and the sums of what housekeeping took from it
         had = {sink: (all_of_it, shown) for sink, all_of_it, shown in db.execute("""

@@ -8,6 +8,7 @@ import subprocess
 
 SQL = pathlib.Path(__file__).resolve().parents[2] / "sql"
 DAY = 86400000
+DAYS = 60
 START = 1767225600000  # 2026-01-01
 QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a life of months has some hundreds of syncs
 HOSTILE = "<b onload=x>&\"'`]]>-->\x1b[31m\u202e日本"
@@ -52,7 +53,11 @@ def quoted(text):
     return "'" + text.replace("'", "''") + "'"
 
 
-def months(shell, days=60):
+def rows_of(day):
+    return 40 + day * 7 % 30
+
+
+def months(shell):
     """Writes every day, ticks most days; one sink falls behind, one never finds its folder, one lost rows, one waits."""
     sql = ["CREATE VIRTUAL TABLE logs USING tidemark(source TEXT NOT NULL, ts TIMESTAMP_MS, level TEXT, body TEXT,"
            " partition_by=source, retention_age='40 days');\n"]
@@ -63,8 +68,8 @@ def months(shell, days=60):
     sql.append(f"INSERT INTO tidemark_sink(sink, dataset, target, format, hold) VALUES ('away', 'logs',"
                f" 'file://{shell.folder}/away', 'csv', 0);\n"
                "INSERT INTO tidemark_sink(sink, dataset) VALUES ('daily', 'logs');\n")
-    for day in range(days):
-        rows = 40 + day * 7 % 30
+    for day in range(DAYS):
+        rows = rows_of(day)
         sql.append(at(day, 9) + f"""
           WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {rows})
           INSERT INTO logs SELECT printf('host%d', i * i % 11), {START + day * DAY} + i * 1000, 'info',
@@ -76,7 +81,7 @@ def months(shell, days=60):
             sql.append("SELECT tidemark_export('lake') IS NULL;\n")
         if day % 20 == 19:
             sql.append("SELECT tidemark_export('away') IS NULL; SELECT tidemark_maintain() IS NULL;\n")
-    sql.append(at(days, 12) + "SELECT tidemark_export('away') IS NULL;\n")
+    sql.append(at(DAYS, 12) + "SELECT tidemark_export('away') IS NULL;\n")
     shell.make("months.db", "".join(sql))
     return "months.db"
 
