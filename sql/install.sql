@@ -1,18 +1,20 @@
 -- A first log and a first sink:  sqlite3 my.db < sql/install.sql
--- Makes the dataset logs and a sink that archives it, unless they are there: running it again changes nothing. Names and
--- columns cannot be parameters in SQL: for others than these change CREATE VIRTUAL TABLE below, and logs with it.
+-- Makes the dataset logs and a sink that archives it, unless they are there: running it again changes nothing. Names
+-- and columns cannot be parameters in SQL: for others than these change CREATE VIRTUAL TABLE below, and logs with it.
 --
 -- Parameters, set before the script:  sqlite3 my.db -cmd ".param set @folder /var/backups/logs" < sql/install.sql
---   @folder     an absolute path, where the sink puts its files; else archive beside the database. It must exist before the
---               first tick: a folder is never made, for it may lie on a disk that is not mounted
+--   @folder     an absolute path, where the sink puts its files; else archive beside the database. It must exist before
+--               the first tick: a folder is never made, for it may lie on a disk that is not mounted
 --   @sink       the sink's name (archive)
 --   @format     of its files: ndjson, ndjson.zst, csv, csv.zst or parquet (ndjson.zst)
---   @keep       how long rows stay here once all sinks have them, such as '30 days'; else for ever. Given again, it changes
+--   @keep       how long rows stay here once all sinks have them, such as '30 days'; else for ever. Given again, it
+--               changes
 --   @extension  where Tidemark is, such as build/ext/tidemark; else tidemark on the library path, unless it is loaded
 --               already
 .bail off
 .mode list
 .headers off
+.timeout 10000
 .param init
 REPLACE INTO temp.sqlite_parameters SELECT '@loaded', count(*) FROM pragma_module_list WHERE name = 'tidemark';
 SELECT 0 WHERE NOT @loaded AND load_extension(coalesce(@extension, 'tidemark')) IS NOT NULL;

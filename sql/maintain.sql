@@ -10,6 +10,7 @@
 .bail off
 .mode list
 .headers off
+.timeout 10000
 .param init
 REPLACE INTO temp.sqlite_parameters SELECT '@loaded', count(*) FROM pragma_module_list WHERE name = 'tidemark';
 SELECT 0 WHERE NOT @loaded AND load_extension(coalesce(@extension, 'tidemark')) IS NOT NULL;
@@ -22,8 +23,8 @@ INSERT INTO maintain_needs(found, known) SELECT
   NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters WHERE key NOT IN ('@dataset', '@rounds', '@extension', '@loaded'));
 .bail on
 
--- No table stands in this statement, json_each included, so that nothing is read while a round writes: arrays are walked
--- by number. SQL's way to end a SELECT with an error of its own is a bad JSON path.
+-- No table stands in this statement, json_each included, so that nothing is read while a round writes: arrays are
+-- walked by number. SQL's way to end a SELECT with an error of its own is a bad JSON path.
 WITH RECURSIVE round(n, did) AS MATERIALIZED (
   SELECT 1, tidemark_maintain(CAST(@dataset AS TEXT))
   UNION ALL

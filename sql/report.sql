@@ -9,6 +9,7 @@
 .bail off
 .mode list
 .headers off
+.timeout 10000
 .param init
 REPLACE INTO temp.sqlite_parameters SELECT '@loaded', count(*) FROM pragma_module_list WHERE name = 'tidemark';
 SELECT 0 WHERE NOT @loaded AND load_extension(coalesce(@extension, 'tidemark')) IS NOT NULL;
@@ -69,8 +70,8 @@ INSERT INTO report_unit VALUES
   ('age', -9e18, 1000, 'now'), ('age', 1000, 1000, '%.0f s'), ('age', 120000, 60000, '%.0f min'),
   ('age', 7200000, 3600000, '%.1f h'), ('age', 172800000, 86400000, '%.1f days');
 
--- Texts as HTML bears them: control and direction characters become U+FFFD, what HTML reads as more than text is escaped,
--- and only the first 300 characters are shown.
+-- Texts as HTML bears them: control and direction characters become U+FFFD, what HTML reads as more than text is
+-- escaped, and only the first 300 characters are shown.
 DROP TABLE IF EXISTS temp.report_text;
 CREATE TEMP TABLE report_text(text PRIMARY KEY, html NOT NULL DEFAULT '');
 INSERT OR IGNORE INTO report_text(text)
@@ -117,8 +118,8 @@ INSERT INTO report_bar(sink, dataset, bar, shipped, moved, bytes)
              sum(CASE kind WHEN 'rewind' THEN -rows ELSE rows + skipped + dead END) AS moved
         FROM tidemark_export_log GROUP BY 1, 2, 3) e USING (sink, dataset, bar)
    WHERE s.place <= 12;
--- since counts the rows of a dataset. How high it was at a time is seen in segments and batches of then, so that the lag of
--- the past is at least this; that of the last bar is exact.
+-- since counts the rows of a dataset. How high it was at a time is seen in segments and batches of then, so that the
+-- lag of the past is at least this; that of the last bar is exact.
 DROP TABLE IF EXISTS temp.report_head;
 CREATE TEMP TABLE report_head(dataset, bar, head, PRIMARY KEY (dataset, bar));
 WITH RECURSIVE bar(bar) AS (SELECT -1 UNION ALL SELECT bar + 1 FROM bar WHERE bar < 59),
@@ -146,9 +147,11 @@ DROP TABLE IF EXISTS temp.report_todo;
 CREATE TEMP TABLE report_todo(rank, what, remedy);
 INSERT INTO report_todo
   SELECT 1, 'Sink <b>' || t.html || '</b> is ' || state, CASE state
-      WHEN 'blocked' THEN 'Its receiver does not let it in, or takes nothing of what it sends. Mend that, then <code>UPDATE '
+      WHEN 'blocked' THEN 'Its receiver does not let it in, or takes nothing of what it sends. Mend that, then '
+        || '<code>UPDATE '
         || 'tidemark_sink SET state = &#39;active&#39; WHERE sink = ' || q.html || ';</code>'
-      ELSE 'Its target was told of ticks that this database knows nothing of: it was restored from a backup, or is in use '
+      ELSE 'Its target was told of ticks that this database knows nothing of: it was restored from a backup, or is in '
+        || 'use '
         || 'twice. When this copy is the one to go on: <code>SELECT tidemark_fork(' || q.html || ');</code>' END
     FROM report_sink JOIN report_text t ON t.text = sink JOIN report_text q ON q.text = quote(sink)
    WHERE state IN ('blocked', 'diverged')
@@ -169,16 +172,16 @@ INSERT INTO report_todo
          CASE WHEN state IN ('paused', 'disabled') THEN 'It is ' || state || ': <code>UPDATE tidemark_sink SET state = '
                 || '&#39;active&#39; WHERE sink = ' || q.html || ';</code> lets it go on.'
            WHEN target IS NULL THEN 'It has no target: the program that drives it is to run its transaction.'
-           ELSE 'No batch has failed. Either no tick runs (<code>sqlite3 my.db &lt; sql/tick.sql</code> from a timer), or they wait for '
-                || 'company (<code>min_rows</code> without <code>max_delay</code>).' END
+           ELSE 'No batch has failed. Either no tick runs (<code>sqlite3 my.db &lt; sql/tick.sql</code> from a timer), '
+                || 'or they wait for company (<code>min_rows</code> without <code>max_delay</code>).' END
     FROM report_sink k JOIN report_text t ON t.text = sink JOIN report_text q ON q.text = quote(sink)
    WHERE behind > 0 AND state IN ('active', 'paused', 'disabled') AND oldest_at < @now_ms - 3600000
      AND NOT EXISTS (SELECT 1 FROM tidemark_batch b WHERE (b.sink, b.dataset) = (k.sink, k.dataset)
        AND error IS NOT NULL)
   UNION ALL
   SELECT 4, printf('%,d rows of sink <b>', count(*)) || t.html || '</b> are set aside',
-         'A receiver refused them: <code>SELECT reason, payload FROM tidemark_dead;</code> says why. When it is mended, '
-         || '<code>SELECT tidemark_requeue(' || q.html || ');</code> sends them again.'
+         'A receiver refused them: <code>SELECT reason, payload FROM tidemark_dead;</code> says why. '
+         || 'When it is mended, <code>SELECT tidemark_requeue(' || q.html || ');</code> sends them again.'
     FROM tidemark_dead d JOIN report_text t ON t.text = sink JOIN report_text q ON q.text = quote(sink) GROUP BY sink
   UNION ALL
   SELECT 5, printf('%,d rows were gone before sink <b>', sum(rows)) || t.html || '</b> had them',
@@ -188,7 +191,8 @@ INSERT INTO report_todo
       AND committed_at >= @from_ms GROUP BY sink
   UNION ALL
   SELECT 6, printf('%,d rows are kept past their retention by <b>', sum(held_rows)) || t.html || '</b>',
-         'It has not had them yet: see why it is behind. <code>hold</code> = 0 in tidemark_sink lets them go without it.'
+         'It has not had them yet: see why it is behind. <code>hold</code> = 0 in tidemark_sink lets them go '
+         || 'without it.'
     FROM report_part JOIN report_text t ON t.text = held_by WHERE held_rows > 0 GROUP BY held_by
   UNION ALL
   SELECT 7, printf('%,d rows of <b>', tail_rows) || t.html || '</b> are not sealed yet',
@@ -236,7 +240,8 @@ article { border: 1px solid var(--line); border-radius: 6px; padding: .8rem; mar
 article > div { display: grid; grid-template-columns: 1fr 1fr; gap: 1.2rem; margin-top: .6rem }
 .state { font-weight: 400; font-size: .85rem; color: var(--good); margin-left: .4rem } .state.off { color: var(--dim) }
 .state.bad { color: var(--bad); font-weight: 600 }
-figure { margin: 0; min-width: 0 } figcaption { font-size: .8rem; display: flex; justify-content: space-between; gap: .5rem }
+figure { margin: 0; min-width: 0 }
+figcaption { font-size: .8rem; display: flex; justify-content: space-between; gap: .5rem }
 svg { display: block; width: 100%; height: 5.5rem; border-bottom: 1px solid var(--line) }
 .rate { fill: var(--rate) } .lag { fill: var(--lag); fill-opacity: .28; stroke: var(--lag); stroke-width: 2;
   vector-effect: non-scaling-stroke }
@@ -244,12 +249,14 @@ table { border-collapse: collapse; width: 100%; font-size: .88rem } caption { te
   padding-bottom: .3rem } th { font-weight: 600; text-align: left; color: var(--dim); font-size: .8rem }
 td, th { padding: .28rem .6rem .28rem 0; border-bottom: 1px solid var(--line); vertical-align: top }
 tbody th { color: var(--ink); font-weight: 400; font-size: inherit } tbody td, tbody th { min-width: 5.5rem }
-td.n, td.o { min-width: 0 } .o { font-size: .8rem; color: var(--dim) }
+@media (min-width: 40rem) { tbody td, tbody th { min-width: 8rem } }
+tbody td.n, tbody th.n, tbody td.o { min-width: 0 } .o { font-size: .8rem; color: var(--dim) }
 .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; overflow-wrap: normal }
 .share { background: linear-gradient(var(--bar), var(--bar)) no-repeat left center / var(--w) 70% }
 @media (max-width: 40rem) { body { padding: .8rem } article > div { grid-template-columns: 1fr } .more { display: none }
   td, th { padding-right: .4rem } dd { font-size: 1.05rem } dl { grid-template-columns: 1fr 1fr } }
-@media print { :root { --ground: #fff; --card: #fff; --ink: #000; --dim: #444; --line: #bbb } body { padding: 0; max-width: none }
+@media print { :root { --ground: #fff; --card: #fff; --ink: #000; --dim: #444; --line: #bbb }
+  body { padding: 0; max-width: none }
   article, li, tr { break-inside: avoid } h2 { break-after: avoid } }
 </style>
 </head>
@@ -343,8 +350,10 @@ SELECT '<section aria-labelledby="sizes">
   || printf(' %,d bytes stored, %,d raw.', total(iif(place <= @most, stored_bytes, 0)), total(iif(place <= @most,
   raw_bytes, 0)))
   || ' The shade is the share of the biggest.</caption>
-<thead><tr><th scope="col">partition</th><th scope="col" class="more">dataset</th><th scope="col" class="n">rows</th>'
-  || '<th scope="col" class="n">stored</th><th scope="col" class="n">smaller</th><th scope="col" class="n more">a row</th>'
+<thead><tr><th scope="col">partition</th><th scope="col" class="more">dataset</th>'
+  || '<th scope="col" class="n">rows</th>'
+  || '<th scope="col" class="n">stored</th><th scope="col" class="n">smaller</th>'
+  || '<th scope="col" class="n more">a row</th>'
   || '<th scope="col" class="n more">segments</th><th scope="col" class="n more">newest</th></tr></thead>
 <tbody>' FROM report_part HAVING count(*) > 0;
 SELECT '<tr><th scope="row" class="share" style="--w:'
@@ -367,9 +376,11 @@ SELECT '</tbody></table>
 
 SELECT '<section aria-labelledby="columns">
 <h2 id="columns">Columns</h2>
-<table><caption>What each column takes in sealed segments. A column of partition_by takes nothing: it stands in the name.</caption>
+<table><caption>What each column takes in sealed segments. A column of partition_by takes nothing:
+it stands in the name.</caption>
 <thead><tr><th scope="col">column</th><th scope="col">dataset</th><th scope="col" class="more">type</th>'
-  || '<th scope="col" class="n">stored</th><th scope="col" class="n">of all</th><th scope="col" class="n more">a row</th></tr></thead>
+  || '<th scope="col" class="n">stored</th><th scope="col" class="n">of all</th>'
+  || '<th scope="col" class="n more">a row</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_column WHERE bytes > 0);
 SELECT '<tr><th scope="row" class="share" style="--w:' || printf('%.1f', 100.0 * bytes / max(1, whole)) || '%">'
   || t.html || '</th><td>'
@@ -386,7 +397,8 @@ SELECT '</tbody></table>
 SELECT '<section aria-labelledby="open">
 <h2 id="open">Batches under way</h2>
 <table><caption>Claimed, and not acknowledged yet.</caption>
-<thead><tr><th scope="col" class="n">batch</th><th scope="col">sink</th><th scope="col">partition</th><th scope="col" class="n">rows</th>'
+<thead><tr><th scope="col" class="n">batch</th><th scope="col">sink</th><th scope="col">partition</th>'
+  || '<th scope="col" class="n">rows</th>'
   || '<th scope="col" class="n more">tried</th><th scope="col" class="more">again</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_batch);
 SELECT printf('<tr><th scope="row" class="n">%d</th><td>', batch) || s.html || '</td><td>' || p.html
@@ -400,7 +412,8 @@ SELECT '</tbody></table>
 SELECT '<section aria-labelledby="recent">
 <h2 id="recent">Last deliveries</h2>
 <table><caption>The newest batches of the export log, times in UTC.</caption>
-<thead><tr><th scope="col">committed</th><th scope="col">sink</th><th scope="col">partition</th><th scope="col" class="n">rows</th>'
+<thead><tr><th scope="col">committed</th><th scope="col">sink</th><th scope="col">partition</th>'
+  || '<th scope="col" class="n">rows</th>'
   || '<th scope="col" class="n more">bytes</th><th scope="col" class="more">object</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_recent);
 SELECT '<tr><td>' || datetime(committed_at / 1000, 'unixepoch') || '</td><td>' || s.html || '</td><td>' || p.html

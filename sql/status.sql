@@ -1,6 +1,6 @@
 -- What to look at first, in 80 columns:  sqlite3 my.db < sql/status.sql
--- Writes nothing. Datasets and their partitions, the biggest first; sinks and how far each is behind; rows that retention
--- would take and who holds them; batches that wait, and why.
+-- Writes nothing. Datasets and their partitions, the biggest first; sinks and how far each is behind; rows that
+-- retention would take and who holds them; batches that wait, and why.
 --
 -- Parameters, set before the script:  sqlite3 my.db -cmd ".param set @most 50" < sql/status.sql
 --   @most       how many lines of each kind to show (10)
@@ -9,6 +9,7 @@
 .bail off
 .mode list
 .headers off
+.timeout 10000
 .param init
 REPLACE INTO temp.sqlite_parameters SELECT '@loaded', count(*) FROM pragma_module_list WHERE name = 'tidemark';
 SELECT 0 WHERE NOT @loaded AND load_extension(coalesce(@extension, 'tidemark')) IS NOT NULL;
@@ -57,8 +58,8 @@ INSERT INTO status_unit VALUES
   ('age', -9e18, 1000, 'now'), ('age', 1000, 1000, '%.0f s'), ('age', 120000, 60000, '%.0f min'),
   ('age', 7200000, 3600000, '%.1f h'), ('age', 172800000, 86400000, '%.0f d');
 
--- Texts as a terminal bears them: cut to `most` columns, and `filled` up to them. Control and direction characters become
--- ?, wide characters count twice.
+-- Texts as a terminal bears them: cut to `most` columns, and `filled` up to them. Control and direction characters
+-- become ?, wide characters count twice.
 DROP TABLE IF EXISTS temp.status_text;
 CREATE TEMP TABLE status_text(text, most INTEGER, shown, filled, PRIMARY KEY (text, most));
 INSERT OR IGNORE INTO status_text(text, most)
@@ -145,7 +146,8 @@ SELECT s.filled || ' ' || d.filled || ' ' || printf('%-9.9s%9.8s%12.11s%11.10s',
       WHERE kind = 'age' AND least <= @now_ms - oldest ORDER BY least DESC LIMIT 1), '-'))
   || CASE state WHEN 'blocked' THEN char(10)
   || '  its receiver does not let it in: mend that, then set its state to active'
-       WHEN 'diverged' THEN char(10) || '  its target knows of ticks that this database does not: see tidemark_fork' ELSE '' END
+       WHEN 'diverged' THEN char(10) || '  its target knows of ticks that this database does not: see tidemark_fork'
+       ELSE '' END
   FROM (SELECT s.sink, s.dataset, s.state, coalesce(sum(l.rows), 0) AS behind, coalesce(sum(l.bytes), 0) AS size,
                min(oldest_at) AS oldest FROM tidemark_sink s LEFT JOIN status_lag l USING (sink, dataset) GROUP BY 1, 2)
   JOIN status_text s ON s.text = sink AND s.most = 18 JOIN status_text d ON d.text = dataset AND d.most = 18

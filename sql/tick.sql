@@ -1,16 +1,17 @@
 -- One tick: each sink ships what is new since its last one. For a timer:  sqlite3 my.db < sql/tick.sql
--- Prints a line for each sink and what keeps a batch waiting. Exit status 1 when a sink failed, is stopped, or still has
--- a batch that failed before.
+-- Prints a line for each sink and what keeps a batch waiting. Exit status 1 when a sink failed, is stopped, or still
+-- has a batch that failed before.
 --
 -- Parameters, set before the script:  sqlite3 my.db -cmd ".param set @sink archive" < sql/tick.sql
 --   @sink       the one sink to tick; else all that are active
 --   @now        1: do not wait for min_rows, max_delay, or the time of a failed batch's next try
 --   @extension  where Tidemark is, such as build/ext/tidemark; else tidemark on the library path, unless it is loaded
---               already. tidemark_net is looked for beside it when a sink needs it. Who loads Tidemark with -cmd ".load"
---               loads tidemark_net so, too.
+--               already. tidemark_net is looked for beside it when a sink needs it; who loads Tidemark with -cmd
+--               ".load ..." loads tidemark_net so, too
 .bail off
 .mode list
 .headers off
+.timeout 10000
 .param init
 REPLACE INTO temp.sqlite_parameters SELECT '@loaded', count(*) FROM pragma_module_list WHERE name = 'tidemark';
 SELECT 0 WHERE NOT @loaded AND load_extension(coalesce(@extension, 'tidemark')) IS NOT NULL;
@@ -34,8 +35,8 @@ DROP TABLE blank.dataset;
 SELECT 0 FROM (SELECT 1 FROM tidemark_sink WHERE target NOT LIKE 'file:%' LIMIT 1)
   WHERE NOT @loaded AND load_extension(replace(coalesce(@extension, 'tidemark'), '.so', '') || '_net') IS NOT NULL;
 
--- A tick needs a statement without tables, json_each included, so arrays are walked by number. What concerns a batch is in
--- its row, below. SQL's way to end a SELECT with an error of its own is a bad JSON path.
+-- A tick needs a statement without tables, json_each included, so arrays are walked by number. What concerns a batch is
+-- in its row, below. SQL's way to end a SELECT with an error of its own is a bad JSON path.
 WITH RECURSIVE tick(did) AS MATERIALIZED (
   SELECT CASE WHEN @now THEN tidemark_export(CAST(@sink AS TEXT), 'now') ELSE tidemark_export(CAST(@sink AS TEXT)) END),
 each(i, j, did, s, f) AS (

@@ -5,11 +5,12 @@
 -- Parameters, set before the script:  sqlite3 my.db -cmd ".param set @sink archive" < sql/verify.sql
 --   @sink       the one sink to verify; else all with a folder or a bucket (a receiver cannot be read back)
 --   @extension  where Tidemark is, such as build/ext/tidemark; else tidemark on the library path, unless it is loaded
---               already. tidemark_net is looked for beside it when a sink needs it. Who loads Tidemark with -cmd ".load"
---               loads tidemark_net so, too.
+--               already. tidemark_net is looked for beside it when a sink needs it; who loads Tidemark with -cmd
+--               ".load ..." loads tidemark_net so, too
 .bail off
 .mode list
 .headers off
+.timeout 10000
 .param init
 REPLACE INTO temp.sqlite_parameters SELECT '@loaded', count(*) FROM pragma_module_list WHERE name = 'tidemark';
 SELECT 0 WHERE NOT @loaded AND load_extension(coalesce(@extension, 'tidemark')) IS NOT NULL;

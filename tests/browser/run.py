@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """sql/report.sql's page in headless Chromium:  run.py BUILD [name...]
 
-Each page is opened in light and dark, on a desk and on a phone, and printed: it asks for nothing, the console stays empty,
-it is no wider than the screen, hostile names are text, colours are those of the scheme and can be read.
+Each page is opened in light and dark, on a desk and on a phone, and printed: it asks for nothing, the console stays
+empty, it is no wider than the screen, hostile names are text, colours are those of the scheme and can be read.
 """
 import os
 import pathlib
@@ -16,9 +16,11 @@ import pixels  # noqa: E402
 import world  # noqa: E402
 
 SHOWN = "document.body.innerText"
+FILL = "getComputedStyle(document.querySelector('.rate')).fill.match(/\\d+/g).map(Number)"
 # What sticks out of the screen, by name; what scrolls within itself does so for somebody with a finger only.
 TOO_WIDE = """[...document.querySelectorAll('*')].filter(e => e.getBoundingClientRect().right > innerWidth + 1
-  || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX == 'auto').map(e => e.tagName + '.' + e.className)"""
+  || e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).overflowX == 'auto')
+  .map(e => e.tagName + '.' + e.className)"""
 # WCAG 2.1's contrast of each text with what is behind it: those below 4.5 to 1.
 PALE = """(() => {
   const light = c => { const [r, g, b] = c.map(v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
@@ -28,7 +30,8 @@ PALE = """(() => {
     if (c.length < 4 || c[3] > 0) return c.slice(0, 3) } return [255, 255, 255] };
   return [...document.querySelectorAll('body *')].filter(e => !e.closest('svg') && [...e.childNodes].some(
     n => n.nodeType == 3 && n.data.trim())).filter(e => { const a = light(rgb(getComputedStyle(e).color).slice(0, 3)),
-    b = light(ground(e)); return (Math.max(a, b) + .05) / (Math.min(a, b) + .05) < 4.5 }).map(e => e.tagName + e.className)
+    b = light(ground(e)); return (Math.max(a, b) + .05) / (Math.min(a, b) + .05) < 4.5 })
+    .map(e => e.tagName + e.className)
 })()"""
 
 
@@ -55,8 +58,8 @@ class Tests:
             self.check(f"{case}: can be read", not pale, pale[:5])
         self.check(f"{name}: the title", self.browser.evaluate("document.title") == "Tidemark report")
         self.check(f"{name}: headings in order", self.browser.evaluate(
-            "[...document.querySelectorAll('h1,h2,h3')].every((h, i, all) => i ? h.tagName[1] - all[i - 1].tagName[1] < 2"
-            " : h.tagName == 'H1')"))
+            "[...document.querySelectorAll('h1,h2,h3')].every((h, i, all) =>"
+            " i ? h.tagName[1] - all[i - 1].tagName[1] < 2 : h.tagName == 'H1')"))
 
     def colours(self):
         path = self.folder / "months.html"
@@ -64,7 +67,7 @@ class Tests:
         for scheme in ("light", "dark"):
             self.browser.open(path, 700, scheme)
             self.browser.evaluate("document.querySelector('.rate').closest('article').scrollIntoView()")
-            fill = self.browser.evaluate("getComputedStyle(document.querySelector('.rate')).fill.match(/\\d+/g).map(Number)")
+            fill = self.browser.evaluate(FILL)
             share = pixels.shares(self.browser.picture())
             grounds.append(sum(max(share, key=share.get)))
             fills.append(fill)
@@ -77,7 +80,8 @@ class Tests:
         shown = self.browser.evaluate(SHOWN)
         name = world.HOSTILE.replace("\x1b", "\ufffd").replace("\u202e", "\ufffd")
         self.check("a hostile name is text", name in shown, shown[:300])
-        self.check("no element of it", self.browser.evaluate("document.querySelectorAll('script,u,i,[onload]').length") == 0)
+        self.check("no element of it", self.browser.evaluate(
+            "document.querySelectorAll('script,u,i,[onload]').length") == 0)
         self.check("no script would run", "default-src 'none'" in self.browser.evaluate(
             "document.querySelector('meta[http-equiv]').content"))
 

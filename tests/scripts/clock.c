@@ -1,5 +1,5 @@
-/* For LD_PRELOAD: the clock that SQLite reads stands where the file of TIDE_TEST_CLOCK says, in milliseconds since 1970,
- * so that a script can live through months. Without such a file it is the epoch. */
+/* For LD_PRELOAD: the clock that SQLite reads stands where the file of TIDE_TEST_CLOCK says, in milliseconds since
+ * 1970, so that a script can live through months. Without such a file it is the epoch. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/time.h>

@@ -2,10 +2,10 @@
 from html.parser import HTMLParser
 
 VOID = {"meta", "rect", "polygon", "br"}
-ELEMENTS = VOID | set("html head title style body header main section article h1 h2 h3 p b q code dl dt dd div ul li span figure"
-                      " figcaption svg desc table caption thead tbody tr th td".split())
-ATTRIBUTES = set("lang charset name content http-equiv class style scope id role aria-labelledby viewbox preserveaspectratio"
-                 " x y width height points".split())
+ELEMENTS = VOID | set("html head title style body header main section article h1 h2 h3 p b q code dl dt dd div ul li span"
+                      " figure figcaption svg desc table caption thead tbody tr th td".split())
+ATTRIBUTES = set("lang charset name content http-equiv class style scope id role aria-labelledby viewbox"
+                 " preserveaspectratio x y width height points".split())
 
 
 class Page(HTMLParser):
@@ -17,7 +17,8 @@ class Page(HTMLParser):
         self.open, self.errors, self.shown, self.rows, self.heading = [], [], [], {}, ""
         self.svg = {"title": 0, "desc": 0, "svg": 0, "role": 0}
         self.unscoped = 0
-        self.errors += [f"control character {ord(c):#x}" for c in text if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)]
+        self.errors += [f"control character {ord(c):#x}" for c in text
+                        if c != "\n" and (ord(c) < 32 or 127 <= ord(c) < 160)]
         self.feed(text)
         self.close()
         self.errors += [f"<{tag}> is not closed" for tag in self.open]

@@ -34,7 +34,7 @@ class Shell:
         for line in before:
             command += ["-cmd", line]
         return subprocess.run(command + [database], input=text.encode("utf-8", "surrogateescape"), cwd=self.folder,
-                              env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60, check=False)
+                              env=self.environment, capture_output=True, timeout=60, check=False)
 
     def script(self, database, name, *before):
         return self.run(database, name, f".param set @extension {self.module}", *before)
@@ -58,7 +58,7 @@ def rows_of(day):
 
 
 def months(shell):
-    """Writes every day, ticks most days; one sink falls behind, one never finds its folder, one lost rows, one waits."""
+    """Writes every day. archive ticks every other day, lake until it stops, away has no folder, daily never begins."""
     sql = ["CREATE VIRTUAL TABLE logs USING tidemark(source TEXT NOT NULL, ts TIMESTAMP_MS, level TEXT, body TEXT,"
            " partition_by=source, retention_age='40 days');\n"]
     for folder in ("archive", "lake"):
