@@ -27,7 +27,7 @@ INSERT INTO install_needs(found, known, folder) SELECT
   (SELECT count(*) FROM pragma_module_list WHERE name = 'tidemark'),
   NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters
                WHERE key NOT IN ('@folder', '@sink', '@format', '@keep', '@extension', '@loaded')),
-  @folder IS NULL OR @folder LIKE '/%';
+  coalesce(@folder, (SELECT file FROM pragma_database_list WHERE name = 'main')) LIKE '/%';
 .bail on
 
 -- All of it, or nothing.
@@ -55,3 +55,4 @@ SELECT 'next:  mkdir -p the folder, unless it is there
        sqlite3 my.db < sql/tick.sql      from a timer, as often as you like
        sqlite3 my.db < sql/maintain.sql  once in a while, from another
        sqlite3 my.db < sql/status.sql    how it stands';
+DELETE FROM temp.sqlite_parameters WHERE key IN ('@loaded');

@@ -68,3 +68,4 @@ UNION ALL
 SELECT json_extract(d, 'a dataset was not looked after as a whole: see its line') FROM each
   WHERE d -> 'error' IS NOT NULL OR d -> '$.sealed.failed' IS NOT NULL OR d -> '$.pruned.failed' IS NOT NULL
     OR d -> '$.compacted.failed' IS NOT NULL;
+DELETE FROM temp.sqlite_parameters WHERE key IN ('@loaded');

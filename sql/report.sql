@@ -20,9 +20,10 @@ CREATE TEMP TABLE report_needs(
 INSERT INTO report_needs(found, known) SELECT
   (SELECT count(*) FROM pragma_module_list WHERE name = 'tidemark'),
   NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters
-               WHERE key NOT IN ('@days', '@most', '@extension', '@loaded', '@now_ms', '@from_ms', '@bar_ms'));
+               WHERE key NOT IN ('@days', '@most', '@extension', '@loaded', '@lines', '@now_ms', '@from_ms',
+                                 '@bar_ms'));
 .bail on
-INSERT OR IGNORE INTO temp.sqlite_parameters VALUES ('@most', 50), ('@days', 30);
+REPLACE INTO temp.sqlite_parameters VALUES ('@lines', coalesce(@most, 50));
 REPLACE INTO temp.sqlite_parameters VALUES ('@now_ms', CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER));
 
 -- Tables that a database without a dataset lacks are found in this one.
@@ -52,9 +53,9 @@ CREATE TEMP TABLE report_column AS
          row_number() OVER (ORDER BY c.value ->> 'stored_bytes' DESC, d.dataset, c.key) AS place
     FROM tidemark_dataset d JOIN json_each(tidemark_columns(d.dataset), '$.columns') c;
 DROP TABLE IF EXISTS temp.report_batch;
-CREATE TEMP TABLE report_batch AS SELECT * FROM tidemark_batch ORDER BY error IS NULL, batch LIMIT @most;
+CREATE TEMP TABLE report_batch AS SELECT * FROM tidemark_batch ORDER BY error IS NULL, batch LIMIT @lines;
 DROP TABLE IF EXISTS temp.report_event;
-CREATE TEMP TABLE report_event AS SELECT * FROM tidemark_export_log WHERE kind <> 'batch' ORDER BY id DESC LIMIT @most;
+CREATE TEMP TABLE report_event AS SELECT * FROM tidemark_export_log WHERE kind <> 'batch' ORDER BY id DESC LIMIT @lines;
 DROP TABLE IF EXISTS temp.report_recent;
 CREATE TEMP TABLE report_recent AS SELECT * FROM tidemark_export_log WHERE kind = 'batch' ORDER BY id DESC LIMIT 20;
 
@@ -78,8 +79,8 @@ INSERT OR IGNORE INTO report_text(text)
   SELECT sink FROM report_sink UNION SELECT quote(sink) FROM report_sink UNION SELECT target FROM report_sink
   UNION SELECT dataset FROM report_sink UNION SELECT dataset FROM tidemark_dataset UNION SELECT format FROM report_sink
   UNION SELECT quote(dataset) FROM tidemark_dataset
-  UNION SELECT name FROM report_column WHERE place <= @most UNION SELECT dataset FROM report_event
-  UNION SELECT partition FROM report_part WHERE place <= @most UNION SELECT held_by FROM report_part
+  UNION SELECT name FROM report_column WHERE place <= @lines UNION SELECT dataset FROM report_event
+  UNION SELECT partition FROM report_part WHERE place <= @lines UNION SELECT held_by FROM report_part
   UNION SELECT sink FROM report_batch UNION SELECT partition FROM report_batch UNION SELECT error FROM tidemark_batch
   UNION SELECT sink FROM report_event UNION SELECT partition FROM report_event UNION SELECT reason FROM report_event
   UNION SELECT sink FROM report_recent UNION SELECT partition FROM report_recent UNION SELECT object FROM report_recent
@@ -102,7 +103,7 @@ REPLACE INTO report_text
 
 -- ---- what the charts show: 60 bars from @from_ms to now ----
 
-REPLACE INTO temp.sqlite_parameters SELECT '@from_ms', max(@now_ms - CAST(@days * 86400000 AS INTEGER),
+REPLACE INTO temp.sqlite_parameters SELECT '@from_ms', max(@now_ms - CAST(coalesce(@days, 30) * 86400000 AS INTEGER),
   min(@now_ms - 3600000,
   coalesce((SELECT min(committed_at) FROM tidemark_export_log), @now_ms - 3600000)));
 REPLACE INTO temp.sqlite_parameters SELECT '@bar_ms', (@now_ms - @from_ms) / 60 + 1;
@@ -291,9 +292,9 @@ SELECT '<p class="fine">Nothing: every sink has had its rows, or gets them.</p>'
 SELECT '<ul>' WHERE EXISTS (SELECT 1 FROM report_todo);
 SELECT '<li' || CASE WHEN rank <= 2 THEN ' class="bad"' WHEN rank >= 8 THEN ' class="note"' ELSE '' END || '>'
   || what || '.<p>'
-       || remedy || '</p></li>' FROM report_todo ORDER BY rank, what LIMIT @most;
+       || remedy || '</p></li>' FROM report_todo ORDER BY rank, what LIMIT @lines;
 SELECT '</ul>' WHERE EXISTS (SELECT 1 FROM report_todo);
-SELECT printf('<p>And %,d more.</p>', count(*) - @most) FROM report_todo HAVING count(*) > @most;
+SELECT printf('<p>And %,d more.</p>', count(*) - @lines) FROM report_todo HAVING count(*) > @lines;
 SELECT '</section>';
 
 SELECT '<section aria-labelledby="sinks">
@@ -345,9 +346,9 @@ SELECT '</section>' WHERE EXISTS (SELECT 1 FROM report_sink);
 
 SELECT '<section aria-labelledby="sizes">
 <h2 id="sizes">Partitions</h2>
-<table><caption>' || iif(count(*) > @most, printf('The biggest %d of %,d, which hold', CAST(@most AS INTEGER),
+<table><caption>' || iif(count(*) > @lines, printf('The biggest %d of %,d, which hold', CAST(@lines AS INTEGER),
   count(*)), printf('%,d, which hold', count(*)))
-  || printf(' %,d bytes stored, %,d raw.', total(iif(place <= @most, stored_bytes, 0)), total(iif(place <= @most,
+  || printf(' %,d bytes stored, %,d raw.', total(iif(place <= @lines, stored_bytes, 0)), total(iif(place <= @lines,
   raw_bytes, 0)))
   || ' The shade is the share of the biggest.</caption>
 <thead><tr><th scope="col">partition</th><th scope="col" class="more">dataset</th>'
@@ -368,9 +369,10 @@ SELECT '<tr><th scope="row" class="share" style="--w:'
     || coalesce(printf('%.1f B', 1.0 * stored_bytes / nullif(rows, 0)), '–') || '</td><td class="n more">'
     || segments || '</td><td class="n more">'
     || coalesce((SELECT printf(format, 1.0 * (@now_ms - newest_at) / divisor) FROM report_unit
-                  WHERE kind = 'age' AND least <= @now_ms - newest_at ORDER BY least DESC LIMIT 1), '–') || '</td></tr>'
+                  WHERE kind = 'age' AND least <= @now_ms - newest_at ORDER BY least DESC LIMIT 1), '–')
+    || '</td></tr>'
   FROM report_part JOIN report_text t ON t.text = partition JOIN report_text d ON d.text = dataset
-    WHERE place <= @most ORDER BY place;
+    WHERE place <= @lines ORDER BY place;
 SELECT '</tbody></table>
 </section>' WHERE EXISTS (SELECT 1 FROM report_part);
 
@@ -390,7 +392,7 @@ SELECT '<tr><th scope="row" class="share" style="--w:' || printf('%.1f', 100.0 *
     || printf('</td><td class="n">%.1f %%</td><td class="n more">%s</td></tr>', 100.0 * bytes / max(1, whole),
     coalesce(printf('%.2f B', 1.0 * bytes / nullif(rows, 0)), '–'))
   FROM report_column JOIN report_text t ON t.text = name JOIN report_text d ON d.text = dataset
- WHERE bytes > 0 AND place <= @most ORDER BY place;
+ WHERE bytes > 0 AND place <= @lines ORDER BY place;
 SELECT '</tbody></table>
 </section>' WHERE EXISTS (SELECT 1 FROM report_column WHERE bytes > 0);
 
@@ -443,3 +445,4 @@ SELECT '</main>
 </body>
 </html>';
 DETACH blank;
+DELETE FROM temp.sqlite_parameters WHERE key IN ('@loaded', '@now_ms', '@lines', '@from_ms', '@bar_ms');

@@ -20,10 +20,10 @@ CREATE TEMP TABLE status_needs(
 INSERT INTO status_needs(found, known) SELECT
   (SELECT count(*) FROM pragma_module_list WHERE name = 'tidemark'),
   NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters
-               WHERE key NOT IN ('@most', '@extension', '@loaded', '@now_ms'));
+               WHERE key NOT IN ('@most', '@extension', '@loaded', '@lines', '@now_ms'));
 .bail on
 REPLACE INTO temp.sqlite_parameters VALUES ('@now_ms', CAST((julianday('now') - 2440587.5) * 86400000 AS INTEGER));
-INSERT OR IGNORE INTO temp.sqlite_parameters VALUES ('@most', 10);
+REPLACE INTO temp.sqlite_parameters VALUES ('@lines', coalesce(@most, 10));
 
 -- Tables that a database without a dataset lacks are found in this one.
 ATTACH 'file:blank?mode=memory' AS blank;
@@ -44,7 +44,7 @@ CREATE TEMP TABLE status_lag AS
     FROM tidemark_lag WHERE rows > 0;
 
 DROP TABLE IF EXISTS temp.status_batch;
-CREATE TEMP TABLE status_batch AS SELECT * FROM tidemark_batch ORDER BY error IS NULL, batch LIMIT @most;
+CREATE TEMP TABLE status_batch AS SELECT * FROM tidemark_batch ORDER BY error IS NULL, batch LIMIT @lines;
 
 -- Numbers in few characters: printf(format, number * 1.0 / divisor) by the unit with the highest floor not above it.
 DROP TABLE IF EXISTS temp.status_unit;
@@ -66,9 +66,9 @@ INSERT OR IGNORE INTO status_text(text, most)
   SELECT sink, 18 FROM tidemark_sink UNION SELECT dataset, 18 FROM tidemark_sink UNION SELECT dataset, 30
     FROM status_part
   UNION SELECT dataset, 30 FROM tidemark_dataset UNION SELECT file, 36 FROM pragma_database_list WHERE name = 'main'
-  UNION SELECT partition, 30 FROM status_part WHERE place <= @most OR held_place <= @most
-  UNION SELECT partition, 30 FROM status_lag WHERE place <= @most
-  UNION SELECT held_by, 24 FROM status_part WHERE held_place <= @most AND held_by IS NOT NULL
+  UNION SELECT partition, 30 FROM status_part WHERE place <= @lines OR held_place <= @lines
+  UNION SELECT partition, 30 FROM status_lag WHERE place <= @lines
+  UNION SELECT held_by, 24 FROM status_part WHERE held_place <= @lines AND held_by IS NOT NULL
   UNION SELECT sink, 18 FROM tidemark_dead UNION SELECT sink, 18 FROM status_batch UNION SELECT partition, 30
     FROM status_batch
   UNION SELECT error, 300 FROM status_batch WHERE error IS NOT NULL;
@@ -129,10 +129,10 @@ SELECT line FROM (
       iif(stored_bytes > 0, printf('%.1fx', 1.0 * raw_bytes / stored_bytes), '-'), segments,
       coalesce((SELECT printf(format, 1.0 * (@now_ms - newest_at) / divisor) FROM status_unit
         WHERE kind = 'age' AND least <= @now_ms - newest_at ORDER BY least DESC LIMIT 1), '-'))
-    FROM status_part JOIN status_text ON text = partition AND most = 30 WHERE place <= @most
+    FROM status_part JOIN status_text ON text = partition AND most = 30 WHERE place <= @lines
   UNION ALL
-  SELECT dataset, max(place), printf('  and %,d more', max(place) - @most) FROM status_part
-    GROUP BY dataset HAVING max(place) > @most)
+  SELECT dataset, max(place), printf('  and %,d more', max(place) - @lines) FROM status_part
+    GROUP BY dataset HAVING max(place) > @lines)
   ORDER BY dataset, place;
 
 SELECT char(10) || printf('%-19s%-19s%-9s%9s%12s%11s', 'SINKS', 'dataset', 'state', 'behind', 'bytes', 'oldest')
@@ -164,8 +164,8 @@ SELECT s.filled || ' ' || p.filled || ' ' || printf('%9.8s%10.9s%11.10s',
       WHERE kind = 'age' AND least <= @now_ms - oldest_at ORDER BY least DESC LIMIT 1), '-'))
   FROM status_lag JOIN status_text s ON s.text = sink AND s.most = 18
     JOIN status_text p ON p.text = partition AND p.most = 30
-  WHERE place <= @most ORDER BY rows DESC, sink, partition LIMIT @most;
-SELECT printf('and %,d more', count(*) - @most) FROM status_lag HAVING count(*) > @most;
+  WHERE place <= @lines ORDER BY rows DESC, sink, partition LIMIT @lines;
+SELECT printf('and %,d more', count(*) - @lines) FROM status_lag HAVING count(*) > @lines;
 
 SELECT char(10) || printf('%-31s%9s  %s', 'HELD past retention', 'rows', 'by')
   WHERE EXISTS (SELECT 1 FROM status_part WHERE held_rows > 0);
@@ -174,8 +174,8 @@ SELECT p.filled || ' ' || printf('%9s  %s',
       ORDER BY least DESC LIMIT 1), coalesce(h.shown, ''))
   FROM status_part JOIN status_text p ON p.text = partition AND p.most = 30
     LEFT JOIN status_text h ON h.text = held_by AND h.most = 24
-  WHERE held_rows > 0 AND held_place <= @most ORDER BY held_rows DESC, partition LIMIT @most;
-SELECT printf('and %,d more', count(*) - @most) FROM status_part WHERE held_rows > 0 HAVING count(*) > @most;
+  WHERE held_rows > 0 AND held_place <= @lines ORDER BY held_rows DESC, partition LIMIT @lines;
+SELECT printf('and %,d more', count(*) - @lines) FROM status_part WHERE held_rows > 0 HAVING count(*) > @lines;
 
 SELECT char(10) || printf('%-9s%-19s%-31s%6s%13s', 'BATCHES', 'sink', 'partition', 'tried', 'again')
   WHERE EXISTS (SELECT 1 FROM status_batch);
@@ -200,10 +200,11 @@ SELECT line FROM (
   UNION ALL
   SELECT batch, n, '  ' || rtrim(part) FROM line WHERE part IS NOT NULL)
   ORDER BY batch, n;
-SELECT printf('and %,d more', count(*) - @most) FROM tidemark_batch HAVING count(*) > @most;
+SELECT printf('and %,d more', count(*) - @lines) FROM tidemark_batch HAVING count(*) > @lines;
 
 SELECT char(10) || 'SET ASIDE: rows that a receiver refused, in tidemark_dead; tidemark_requeue sends them again'
   WHERE EXISTS (SELECT 1 FROM tidemark_dead);
 SELECT filled || printf(' %,d rows', count(*)) FROM tidemark_dead JOIN status_text ON text = sink
   AND most = 18 GROUP BY text;
 DETACH blank;
+DELETE FROM temp.sqlite_parameters WHERE key IN ('@loaded', '@now_ms', '@lines');

@@ -79,3 +79,4 @@ SELECT 'no sink has a target yet: see sql/install.sql' WHERE NOT EXISTS (SELECT 
 INSERT INTO tick_needs(well) SELECT NOT EXISTS (
   SELECT 1 FROM tidemark_batch WHERE error IS NOT NULL AND (@sink IS NULL OR sink = CAST(@sink AS TEXT)));
 DETACH blank;
+DELETE FROM temp.sqlite_parameters WHERE key IN ('@loaded');

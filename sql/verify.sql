@@ -63,3 +63,4 @@ SELECT '  ' || list || ' at ' || replace(did ->> 'sink', char(27), '?') || ': ' 
 UNION ALL
 SELECT json_extract(did, 'what a sink shipped is not as logged: see its line') FROM verified WHERE NOT did ->> 'ok';
 DETACH blank;
+DELETE FROM temp.sqlite_parameters WHERE key IN ('@loaded', '@sinks');

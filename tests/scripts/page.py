@@ -2,8 +2,8 @@
 from html.parser import HTMLParser
 
 VOID = {"meta", "rect", "polygon", "br"}
-ELEMENTS = VOID | set("html head title style body header main section article h1 h2 h3 p b q code dl dt dd div ul li span"
-                      " figure figcaption svg desc table caption thead tbody tr th td".split())
+ELEMENTS = VOID | set("html head title style body header main section article h1 h2 h3 p b q code dl dt dd div ul li"
+                      " span figure figcaption svg desc table caption thead tbody tr th td".split())
 ATTRIBUTES = set("lang charset name content http-equiv class style scope id role aria-labelledby viewbox"
                  " preserveaspectratio x y width height points".split())
 
