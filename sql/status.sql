@@ -107,9 +107,9 @@ SELECT filled || printf('%10.9s%13.12s%8.8s%11d%8.8s',
     iif(stored > 0, printf('%.1fx', 1.0 * raw / stored), '-'), parts,
     (SELECT printf(format, 1.0 * tail / divisor) FROM status_unit WHERE kind = 'count' AND least <= tail
       ORDER BY least DESC LIMIT 1))
-  FROM (SELECT d.dataset, d.rows, d.tail_rows AS tail, count(partition) AS parts, total(p.stored_bytes) AS stored,
-               total(p.raw_bytes) AS raw FROM tidemark_dataset d
-                 LEFT JOIN status_part p USING (dataset) GROUP BY d.dataset) d
+  FROM (SELECT d.dataset, coalesce(sum(rows), 0) AS rows, coalesce(sum(p.tail_rows), 0) AS tail,
+               count(partition) AS parts, total(stored_bytes) AS stored, total(raw_bytes) AS raw
+          FROM (SELECT dataset FROM tidemark_dataset) d LEFT JOIN status_part p USING (dataset) GROUP BY d.dataset) d
   JOIN status_text ON text = dataset AND most = 30 ORDER BY stored DESC;
 
 SELECT line FROM (

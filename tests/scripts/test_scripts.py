@@ -230,7 +230,8 @@ def many(shell):
     names = ("status", "report", "tick", "maintain", "verify", "tick")
     reads = "".join(f".read {world.SQL}/{name}.sql\n" for name in names)
     done = shell.run(database, reads + ".print the end;", f".param set @extension {shell.module}")
-    expect(done, 0, "all in one session", "BEHIND", "</html>", "far (logs): 301 rows", "sealed 301 rows", "far: 300 objects", "nothing shipped", "the end")
+    expect(done, 0, "all in one session", "BEHIND", "</html>", "far (logs): 301 rows",
+           "sealed 301 rows", "far: 300 objects", "nothing shipped", "the end")
 
 
 def main():
