@@ -5,6 +5,7 @@
 -- Parameters, set before the script:  sqlite3 my.db -cmd ".param set @dataset logs" < sql/maintain.sql
 --   @dataset    the one dataset to look after; else all
 --   @rounds     a round does a bounded amount and lets others write in between; this many at the most (100)
+--   @quiet      1: say nothing of what went well, as cron wants it
 --   @extension  where Tidemark is, such as build/ext/tidemark; else tidemark on the library path, unless it is loaded
 --               already
 .bail off
@@ -17,10 +18,11 @@ SELECT 0 WHERE NOT @loaded AND load_extension(coalesce(@extension, 'tidemark')) 
 DROP TABLE IF EXISTS temp.maintain_needs;
 CREATE TEMP TABLE maintain_needs(
   found CONSTRAINT "tidemark was not found: .param set @extension FOLDER/tidemark says where it is" CHECK (found),
-  known CONSTRAINT "maintain.sql knows the parameters @dataset, @rounds and @extension" CHECK (known));
+  known CONSTRAINT "maintain.sql knows the parameters @dataset, @rounds, @quiet and @extension" CHECK (known));
 INSERT INTO maintain_needs(found, known) SELECT
   (SELECT count(*) FROM pragma_module_list WHERE name = 'tidemark'),
-  NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters WHERE key NOT IN ('@dataset', '@rounds', '@extension', '@loaded'));
+  NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters
+               WHERE key NOT IN ('@dataset', '@rounds', '@quiet', '@extension', '@loaded'));
 .bail on
 
 -- No table stands in this statement, json_each included, so that nothing is read while a round writes: arrays are
@@ -58,12 +60,13 @@ SELECT replace(d ->> 'dataset', char(27), '?') || ': ' || CASE
                 d ->> '$.now.tail_rows', d ->> '$.now.segments', d ->> '$.now.stored_bytes')
       || iif(d ->> 'more', iif(n < coalesce(@rounds, 100), ' (goes on)', ' (there is more to do: run it again)'), '')
   END
-  FROM each WHERE d IS NOT NULL
+  FROM each WHERE d IS NOT NULL AND (@quiet IS NOT 1 OR d -> 'error' IS NOT NULL OR d ->> '$.pruned.gap_rows' > 0)
 UNION ALL
 SELECT '  could not be ' || list || ': ' || replace(f ->> 'partition' || ': ' || (f ->> 'error'), char(27), '?')
   FROM failing WHERE f IS NOT NULL
 UNION ALL
 SELECT 'no dataset yet: see sql/install.sql' FROM round WHERE n = 1 AND did -> '$.datasets[0]' IS NULL
+  AND @quiet IS NOT 1
 UNION ALL
 SELECT json_extract(d, 'a dataset was not looked after as a whole: see its line') FROM each
   WHERE d -> 'error' IS NOT NULL OR d -> '$.sealed.failed' IS NOT NULL OR d -> '$.pruned.failed' IS NOT NULL

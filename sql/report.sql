@@ -68,7 +68,7 @@ INSERT INTO report_unit VALUES
   ('bytes', 0, 1, '%.0f B'), ('bytes', 1e3, 1024, '%.1f KiB'), ('bytes', 1e6, 1048576, '%.1f MiB'),
   ('bytes', 1e9, 1073741824, '%.2f GiB'), ('bytes', 1e12, 1099511627776, '%.2f TiB'),
   ('bytes', 1e15, 1125899906842624, '%.1f PiB'),
-  ('age', -9e18, 1000, 'now'), ('age', 1000, 1000, '%.0f s'), ('age', 120000, 60000, '%.0f min'),
+  ('age', -9e18, 1000, '%.0f s'), ('age', 120000, 60000, '%.0f min'),
   ('age', 7200000, 3600000, '%.1f h'), ('age', 172800000, 86400000, '%.1f days');
 
 -- Texts as HTML bears them: control and direction characters become U+FFFD, what HTML reads as more than text is
@@ -253,7 +253,7 @@ tbody th { color: var(--ink); font-weight: 400; font-size: inherit } tbody td, t
 @media (min-width: 40rem) { tbody td, tbody th { min-width: 8rem } }
 tbody td.n, tbody th.n, tbody td.o { min-width: 0 } .o { font-size: .8rem; color: var(--dim) }
 .n { text-align: right; white-space: nowrap; font-variant-numeric: tabular-nums; overflow-wrap: normal }
-.share { background: linear-gradient(var(--bar), var(--bar)) no-repeat left center / var(--w) 70% }
+.share { background: linear-gradient(var(--bar), var(--bar)) no-repeat left center / var(--w) calc(100% - 4px) }
 @media (max-width: 40rem) { body { padding: .8rem } article > div { grid-template-columns: 1fr } .more { display: none }
   td, th { padding-right: .4rem } dd { font-size: 1.05rem } dl { grid-template-columns: 1fr 1fr } }
 @media print { :root { --ground: #fff; --card: #fff; --ink: #000; --dim: #444; --line: #bbb }

@@ -5,6 +5,7 @@
 -- Parameters, set before the script:  sqlite3 my.db -cmd ".param set @sink archive" < sql/tick.sql
 --   @sink       the one sink to tick; else all that are active
 --   @now        1: do not wait for min_rows, max_delay, or the time of a failed batch's next try
+--   @quiet      1: say nothing of what went well, as cron wants it
 --   @extension  where Tidemark is, such as build/ext/tidemark; else tidemark on the library path, unless it is loaded
 --               already. tidemark_net is looked for beside it when a sink needs it; who loads Tidemark with -cmd
 --               ".load ..." loads tidemark_net so, too
@@ -18,11 +19,12 @@ SELECT 0 WHERE NOT @loaded AND load_extension(coalesce(@extension, 'tidemark')) 
 DROP TABLE IF EXISTS temp.tick_needs;
 CREATE TEMP TABLE tick_needs(
   found CONSTRAINT "tidemark was not found: .param set @extension FOLDER/tidemark says where it is" CHECK (found),
-  known CONSTRAINT "tick.sql knows the parameters @sink, @now and @extension" CHECK (known),
+  known CONSTRAINT "tick.sql knows the parameters @sink, @now, @quiet and @extension" CHECK (known),
   well CONSTRAINT "a batch failed and waits for its next try: see above" CHECK (well));
 INSERT INTO tick_needs(found, known) SELECT
   (SELECT count(*) FROM pragma_module_list WHERE name = 'tidemark'),
-  NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters WHERE key NOT IN ('@sink', '@now', '@extension', '@loaded'));
+  NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters
+               WHERE key NOT IN ('@sink', '@now', '@quiet', '@extension', '@loaded'));
 .bail on
 
 -- Tables that a database without a dataset lacks are found in this one.
@@ -55,27 +57,31 @@ SELECT CASE
       || iif(s ->> 'altered', printf(', %,d altered to fit the format', s ->> 'altered'), '')
       || iif(s ->> 'dead', printf(', %,d SET ASIDE: see tidemark_dead, then tidemark_requeue', s ->> 'dead'), '')
       || iif(s ->> 'failed', printf(', %,d FAILED', s ->> 'failed'), '')
-      || iif(s ->> 'waiting', printf(', %,d partitions wait', s ->> 'waiting'), '')
+      || iif(s ->> 'waiting', printf(', %,d %s', s ->> 'waiting',
+             iif(s ->> 'waiting' = 1, 'partition waits', 'partitions wait')), '')
       || CASE s ->> 'state'
            WHEN 'blocked' THEN ', BLOCKED: the receiver does not let it in; mend that, then set its state to active'
            WHEN 'diverged' THEN ', DIVERGED: its target knows of ticks that this database does not; see tidemark_fork'
            ELSE '' END
   END
   FROM each WHERE s IS NOT NULL AND (f IS NULL OR f ->> 'batch' IS NULL)
+    AND (@quiet IS NOT 1 OR s ->> 'failed' + (s ->> 'stopped') + (s ->> 'dead') > 0)
 UNION ALL
 SELECT json_extract(did, 'a sink failed or is stopped: see its line') FROM each
   WHERE j = -1 AND i = 0 AND did ->> 'stopped' > 0 OR f IS NOT NULL AND f ->> 'batch' IS NULL;
 
-SELECT printf('  batch %d of %s, %s: tried %,d times, again %s: %s', batch, replace(sink, char(27), '?'),
-              replace(partition, char(27), '?'), attempts, datetime(not_before / 1000, 'unixepoch'),
+SELECT printf('  batch %d of %s, %s: tried %s, again %s: %s', batch, replace(sink, char(27), '?'),
+              replace(partition, char(27), '?'), iif(attempts = 1, 'once', printf('%,d times', attempts)),
+              coalesce('after ' || datetime(not_before / 1000, 'unixepoch'), 'at the next tick'),
               replace(error, char(27), '?'))
   FROM tidemark_batch WHERE error IS NOT NULL AND (@sink IS NULL OR sink = CAST(@sink AS TEXT))
     ORDER BY batch LIMIT 100;
 SELECT printf('%s is yours to drive (it has no target): %,d rows wait', replace(sink, char(27), '?'), sum(rows))
   FROM tidemark_lag JOIN tidemark_sink USING (sink, dataset)
-  WHERE target IS NULL AND tidemark_sink.state = 'active' AND rows > 0 AND @sink IS NULL GROUP BY sink;
-SELECT 'no sink has a target yet: see sql/install.sql' WHERE NOT EXISTS (SELECT 1 FROM tidemark_sink
-  WHERE target IS NOT NULL);
+  WHERE target IS NULL AND tidemark_sink.state = 'active' AND rows > 0 AND @sink IS NULL AND @quiet IS NOT 1
+  GROUP BY sink;
+SELECT 'no sink has a target yet: see sql/install.sql' 
+  WHERE @quiet IS NOT 1 AND NOT EXISTS (SELECT 1 FROM tidemark_sink WHERE target IS NOT NULL);
 INSERT INTO tick_needs(well) SELECT NOT EXISTS (
   SELECT 1 FROM tidemark_batch WHERE error IS NOT NULL AND (@sink IS NULL OR sink = CAST(@sink AS TEXT)));
 DETACH blank;

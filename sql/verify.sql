@@ -4,6 +4,7 @@
 --
 -- Parameters, set before the script:  sqlite3 my.db -cmd ".param set @sink archive" < sql/verify.sql
 --   @sink       the one sink to verify; else all with a folder or a bucket (a receiver cannot be read back)
+--   @quiet      1: say nothing of what went well, as cron wants it
 --   @extension  where Tidemark is, such as build/ext/tidemark; else tidemark on the library path, unless it is loaded
 --               already. tidemark_net is looked for beside it when a sink needs it; who loads Tidemark with -cmd
 --               ".load ..." loads tidemark_net so, too
@@ -17,10 +18,11 @@ SELECT 0 WHERE NOT @loaded AND load_extension(coalesce(@extension, 'tidemark')) 
 DROP TABLE IF EXISTS temp.verify_needs;
 CREATE TEMP TABLE verify_needs(
   found CONSTRAINT "tidemark was not found: .param set @extension FOLDER/tidemark says where it is" CHECK (found),
-  known CONSTRAINT "verify.sql knows the parameters @sink and @extension" CHECK (known));
+  known CONSTRAINT "verify.sql knows the parameters @sink, @quiet and @extension" CHECK (known));
 INSERT INTO verify_needs(found, known) SELECT
   (SELECT count(*) FROM pragma_module_list WHERE name = 'tidemark'),
-  NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters WHERE key NOT IN ('@sink', '@extension', '@loaded', '@sinks'));
+  NOT EXISTS (SELECT 1 FROM temp.sqlite_parameters
+               WHERE key NOT IN ('@sink', '@quiet', '@extension', '@loaded', '@sinks'));
 .bail on
 
 -- Tables that a database without a dataset lacks are found in this one.
@@ -36,7 +38,7 @@ REPLACE INTO temp.sqlite_parameters SELECT '@sinks', CASE WHEN @sink IS NULL THE
       WHERE (target LIKE 'file:%' OR target LIKE 's3:%') AND sink IN (
         SELECT sink FROM tidemark_export_log WHERE object IS NOT NULL)))
   ELSE json_array(CAST(@sink AS TEXT)) END;
-SELECT 'no sink has shipped anything to a folder or a bucket' WHERE json_array_length(@sinks) = 0;
+SELECT 'no sink has shipped anything to a folder or a bucket' WHERE json_array_length(@sinks) = 0 AND @quiet IS NOT 1;
 
 -- Reading back needs a statement without tables, json_each included, so arrays are walked by number. SQL's way to end a
 -- SELECT with an error of its own is a bad JSON path.
@@ -56,7 +58,7 @@ SELECT replace(did ->> 'sink', char(27), '?')
     || iif(did ->> '$.trimmed.objects',
            printf('; %,d older ones are no longer in the log and were not compared', did ->> '$.trimmed.objects'), '')
     || coalesce('; ' || (did ->> 'hint'), '')
-  FROM verified
+  FROM verified WHERE @quiet IS NOT 1 OR NOT did ->> 'ok'
 UNION ALL
 SELECT '  ' || list || ' at ' || replace(did ->> 'sink', char(27), '?') || ': ' || replace(trim(w, '"'), char(27), '?')
   FROM wrong WHERE w IS NOT NULL

@@ -95,15 +95,21 @@ def ticking(shell):
            "archive (logs): nothing shipped\n")
     expect(shell.script("in.db", "tick", ".param set @sink archiv"), 1, "tick of another", "no such sink: archiv")
     expect(shell.script("in.db", "verify"), 0, "verify", "archive: 2 objects", "all there")
+    for name in ("tick", "verify", "maintain"):
+        done = shell.script("in.db", name, ".param set @quiet 1")
+        check((done.returncode, said(done)) == (0, ""), f"{name}: not quiet when all is well", said(done))
     files = sorted((shell.folder / "archive" / "logs").rglob("*.zst"))
     check(len(files) == 2, "two files", files)
     files[0].unlink()
     expect(shell.script("in.db", "verify"), 1, "verify what was lost", "1 MISSING", files[0].name)
-    expect(shell.script("in.db", "maintain"), 0, "maintain", "logs: sealed 2 rows; now 2 rows, 0 of them in the tail")
+    expect(shell.script("in.db", "verify", ".param set @quiet 1"), 1, "verify it quietly", "1 MISSING", files[0].name)
+    expect(shell.script("in.db", "maintain"), 0, "maintain", "logs: now 2 rows, 0 of them in the tail")
     expect(shell.script("in.db", "maintain", ".param set @dataset lgos"), 1, "maintain another",
            "no such dataset: lgos")
     shell.make("in.db", "UPDATE tidemark_sink SET state = 'diverged';")
-    expect(shell.script("in.db", "tick"), 1, "tick of a diverged sink", "DIVERGED", "tidemark_fork")
+    for quiet in ("0", "1"):
+        expect(shell.script("in.db", "tick", f".param set @quiet {quiet}"), 1, "tick of a diverged sink", "DIVERGED",
+               "tidemark_fork")
     expect(shell.script("in.db", "status"), 0, "status of it", "diverged", "tidemark_fork")
     page = check_page(shell.script("in.db", "report"), "report of it")
     check("tidemark_fork('archive')" in page.text, "report: no remedy for a diverged sink", page.text)
