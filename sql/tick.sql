@@ -38,7 +38,8 @@ SELECT 0 FROM (SELECT 1 FROM tidemark_sink WHERE target NOT LIKE 'file:%' LIMIT 
   WHERE NOT @loaded AND load_extension(replace(coalesce(@extension, 'tidemark'), '.so', '') || '_net') IS NOT NULL;
 
 -- A tick needs a statement without tables, json_each included, so arrays are walked by number. What concerns a batch is
--- in its row, below. SQL's way to end a SELECT with an error of its own is a bad JSON path.
+-- in its row, below. SQL's way to end a SELECT with an error of its own is a bad JSON path. Nothing is printed that a
+-- terminal takes for a command.
 WITH RECURSIVE tick(did) AS MATERIALIZED (
   SELECT CASE WHEN @now THEN tidemark_export(CAST(@sink AS TEXT), 'now') ELSE tidemark_export(CAST(@sink AS TEXT)) END),
 each(i, j, did, s, f) AS (
@@ -47,11 +48,11 @@ each(i, j, did, s, f) AS (
   SELECT iif(s -> '$.failures' -> (j + 1) IS NULL, i + 1, i), iif(s -> '$.failures' -> (j + 1) IS NULL, -1, j + 1), did,
          iif(s -> '$.failures' -> (j + 1) IS NULL, did -> '$.sinks' -> (i + 1), s), s -> '$.failures' -> (j + 1)
     FROM each WHERE s IS NOT NULL)
-SELECT CASE
-    WHEN f IS NOT NULL THEN '  ' || replace(f ->> 'error', char(27), '?')
-    ELSE replace(s ->> 'sink' || ' (' || (s ->> 'dataset') || '): ', char(27), '?')
-      || iif(s ->> 'batches', printf('%,d rows and %,d bytes in %,d batches', s ->> 'rows', s ->> 'bytes',
-      s ->> 'batches'),
+SELECT replace(replace(CASE
+    WHEN f IS NOT NULL THEN '  ' || (f ->> 'error')
+    ELSE s ->> 'sink' || ' (' || (s ->> 'dataset') || '): '
+      || iif(s ->> 'batches',
+             printf('%,d rows and %,d bytes in %,d batches', s ->> 'rows', s ->> 'bytes', s ->> 'batches'),
              'nothing shipped')
       || iif(s ->> 'skipped', printf(', %,d filtered out', s ->> 'skipped'), '')
       || iif(s ->> 'altered', printf(', %,d altered to fit the format', s ->> 'altered'), '')
@@ -63,23 +64,24 @@ SELECT CASE
            WHEN 'blocked' THEN ', BLOCKED: the receiver does not let it in; mend that, then set its state to active'
            WHEN 'diverged' THEN ', DIVERGED: its target knows of ticks that this database does not; see tidemark_fork'
            ELSE '' END
-  END
+  END, char(27), '?'), char(155), '?')
   FROM each WHERE s IS NOT NULL AND (f IS NULL OR f ->> 'batch' IS NULL)
     AND (@quiet IS NOT 1 OR s ->> 'failed' + (s ->> 'stopped') + (s ->> 'dead') > 0)
 UNION ALL
 SELECT json_extract(did, 'a sink failed or is stopped: see its line') FROM each
   WHERE j = -1 AND i = 0 AND did ->> 'stopped' > 0 OR f IS NOT NULL AND f ->> 'batch' IS NULL;
 
-SELECT printf('  batch %d of %s, %s: tried %s, again %s: %s', batch, replace(sink, char(27), '?'),
-              replace(partition, char(27), '?'), iif(attempts = 1, 'once', printf('%,d times', attempts)),
-              coalesce('after ' || datetime(not_before / 1000, 'unixepoch'), 'at the next tick'),
-              replace(error, char(27), '?'))
-  FROM tidemark_batch WHERE error IS NOT NULL AND (@sink IS NULL OR sink = CAST(@sink AS TEXT))
-    ORDER BY batch LIMIT 100;
-SELECT printf('%s is yours to drive (it has no target): %,d rows wait', replace(sink, char(27), '?'), sum(rows))
+SELECT replace(replace(printf('  batch %d of %s, %s: tried %s, again %s: %s', batch, sink, partition,
+              iif(attempts = 1, 'once', printf('%,d times', attempts)),
+              coalesce('after ' || datetime(not_before / 1000, 'unixepoch'), 'at the next tick'), error),
+            char(27), '?'), char(155), '?')
+  FROM tidemark_batch
+ WHERE error IS NOT NULL AND (@sink IS NULL OR sink = CAST(@sink AS TEXT)) ORDER BY batch LIMIT 100;
+SELECT replace(replace(printf('%s is yours to drive (it has no target): %,d rows wait', sink, sum(rows)),
+            char(27), '?'), char(155), '?')
   FROM tidemark_lag JOIN tidemark_sink USING (sink, dataset)
-  WHERE target IS NULL AND tidemark_sink.state = 'active' AND rows > 0 AND @sink IS NULL AND @quiet IS NOT 1
-  GROUP BY sink;
+ WHERE target IS NULL AND tidemark_sink.state = 'active' AND rows > 0 AND @sink IS NULL AND @quiet IS NOT 1
+ GROUP BY sink;
 SELECT 'no sink has a target yet: see sql/install.sql' 
   WHERE @quiet IS NOT 1 AND NOT EXISTS (SELECT 1 FROM tidemark_sink WHERE target IS NOT NULL);
 INSERT INTO tick_needs(well) SELECT NOT EXISTS (

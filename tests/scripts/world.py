@@ -11,7 +11,7 @@ DAY = 86400000
 DAYS = 60
 START = 1767225600000  # 2026-01-01
 QUICK = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # a life of months has some hundreds of syncs
-HOSTILE = "<b onload=x>&\"'`]]>-->\x1b[31m\u202e日本"
+HOSTILE = "<b onload=x>&\"'`]]>-->\x1b[31m\x9b\u202e日本"
 
 
 class Shell:
@@ -96,9 +96,10 @@ def hostile(shell):
       INSERT INTO tidemark_sink(sink, dataset, target, format)
         VALUES ({name}, 'a "<i>'' & log', 'file:///nowhere/<b>&"''', 'ndjson');
       INSERT INTO tidemark_sink(sink, dataset) VALUES (printf('%.*c', 200, '漢'), 'a "<i>'' & log');
+      INSERT INTO tidemark_sink(sink, dataset) VALUES (CAST(x'61fffe62c3' AS TEXT), 'a "<i>'' & log');
       SELECT tidemark_flush('a "<i>'' & log') IS NULL;
       SELECT tidemark_export() IS NULL;
-      UPDATE tidemark_batch SET error = {name} || error, attempts = 9223372036854775807, not_before = 9e18;
+      UPDATE tidemark_batch SET error = {name} || error || CAST(x'0a7fc0af00' AS TEXT), attempts = 9223372036854775807, not_before = 9e18;
       """)
     return "hostile.db"
 
