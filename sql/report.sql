@@ -39,8 +39,7 @@ CREATE TEMP TABLE report_part AS
 DROP TABLE IF EXISTS temp.report_sink;
 CREATE TEMP TABLE report_sink AS
   SELECT k.sink, k.dataset, k.target, k.format, k.state, coalesce(sum(l.rows), 0) AS behind,
-         coalesce(sum(l.bytes), 0) AS behind_bytes, coalesce(sum(l.rows > 0), 0) AS behind_parts, min(iif(l.rows > 0,
-           oldest_at, NULL)) AS oldest_at,
+         coalesce(sum(l.rows > 0), 0) AS behind_parts, min(iif(l.rows > 0, oldest_at, NULL)) AS oldest_at,
          (SELECT max(committed_at) FROM tidemark_export_log e
            WHERE (e.sink, e.dataset) = (k.sink, k.dataset)) AS last_at,
          row_number() OVER (ORDER BY coalesce(sum(l.rows), 0) DESC, k.sink, k.dataset) AS place
@@ -48,8 +47,8 @@ CREATE TEMP TABLE report_sink AS
 DROP TABLE IF EXISTS temp.report_column;
 CREATE TEMP TABLE report_column AS
   SELECT d.dataset, c.value ->> 'column' AS name, c.value ->> 'type' AS type, c.value ->> 'stored_bytes' AS bytes,
-         (SELECT sum(rows) FROM tidemark_segment s
-           WHERE s.dataset = d.dataset) AS rows, sum(c.value ->> 'stored_bytes') OVER (PARTITION BY d.dataset) AS whole,
+         (SELECT sum(rows) FROM tidemark_segment s WHERE s.dataset = d.dataset) AS rows,
+         sum(c.value ->> 'stored_bytes') OVER (PARTITION BY d.dataset) AS whole,
          row_number() OVER (ORDER BY c.value ->> 'stored_bytes' DESC, d.dataset, c.key) AS place
     FROM tidemark_dataset d JOIN json_each(tidemark_columns(d.dataset), '$.columns') c;
 DROP TABLE IF EXISTS temp.report_batch;
@@ -92,20 +91,21 @@ glyph AS (
   SELECT text, i, unicode(substr(text, i, 1)) AS code FROM report_text CROSS JOIN place ON i <= length(text))
 REPLACE INTO report_text
   SELECT text, group_concat(CASE
-           WHEN code < 32 OR code BETWEEN 127 AND 159 OR code BETWEEN 0x200b AND 0x200f OR code BETWEEN 0x2028
-             AND 0x202e
-             OR code BETWEEN 0x2060 AND 0x206f OR code BETWEEN 0xfdd0 AND 0xfdef OR code & 0xfffe = 0xfffe
-             OR code >= 0xe0000 THEN char(0xfffd)
-           WHEN code = 38 THEN '&amp;' WHEN code = 60 THEN '&lt;' WHEN code = 62 THEN '&gt;' WHEN code = 34
-             THEN '&quot;'
-           WHEN code = 39 THEN '&#39;' ELSE char(code) END, '') || iif(length(text) > 300, '…', '')
-    FROM glyph GROUP BY text;
+           WHEN code < 32 OR code BETWEEN 127 AND 159 OR code BETWEEN 0x200b AND 0x200f 
+             OR code BETWEEN 0x2028 AND 0x202e OR code BETWEEN 0x2060 AND 0x206f OR code BETWEEN 0xfdd0 AND 0xfdef
+             OR code & 0xfffe = 0xfffe OR code >= 0xe0000 THEN char(0xfffd)
+           WHEN code = 38 THEN '&amp;' WHEN code = 60 THEN '&lt;' WHEN code = 62 THEN '&gt;'
+           WHEN code = 34 THEN '&quot;' WHEN code = 39 THEN '&#39;' ELSE char(code) END, '')
+         || iif(length(text) > 300, '…', '')
+    FROM (SELECT * FROM glyph ORDER BY text, i) GROUP BY text;
+-- The one partition of a dataset that is not partitioned.
+UPDATE report_text SET html = '(all)' WHERE text = '';
 
 -- ---- what the charts show: 60 bars from @from_ms to now ----
 
-REPLACE INTO temp.sqlite_parameters SELECT '@from_ms', max(@now_ms - CAST(coalesce(@days, 30) * 86400000 AS INTEGER),
-  min(@now_ms - 3600000,
-  coalesce((SELECT min(committed_at) FROM tidemark_export_log), @now_ms - 3600000)));
+REPLACE INTO temp.sqlite_parameters
+  SELECT '@from_ms', max(@now_ms - CAST(coalesce(@days, 30) * 86400000 AS INTEGER),
+                         min(@now_ms - 3600000, coalesce(min(committed_at), @now_ms))) FROM tidemark_export_log;
 REPLACE INTO temp.sqlite_parameters SELECT '@bar_ms', (@now_ms - @from_ms) / 60 + 1;
 DROP TABLE IF EXISTS temp.report_bar;
 CREATE TEMP TABLE report_bar(sink, dataset, bar, shipped, moved, bytes, lag, PRIMARY KEY (sink, dataset, bar));
@@ -114,7 +114,7 @@ WITH RECURSIVE bar(bar) AS (SELECT -1 UNION ALL SELECT bar + 1 FROM bar WHERE ba
 INSERT INTO report_bar(sink, dataset, bar, shipped, moved, bytes)
   SELECT s.sink, s.dataset, b.bar, coalesce(shipped, 0), coalesce(moved, 0), coalesce(bytes, 0)
     FROM report_sink s CROSS JOIN bar b LEFT JOIN (
-      SELECT sink, dataset, max(-1, min(59, CAST(floor(1.0 * (committed_at - @from_ms) / @bar_ms) AS INTEGER))) AS bar,
+      SELECT sink, dataset, iif(committed_at < @from_ms, -1, min(59, (committed_at - @from_ms) / @bar_ms)) AS bar,
              sum(iif(kind = 'batch', rows, 0)) AS shipped, sum(bytes) AS bytes,
              sum(CASE kind WHEN 'rewind' THEN -rows ELSE rows + skipped + dead END) AS moved
         FROM tidemark_export_log GROUP BY 1, 2, 3) e USING (sink, dataset, bar)
@@ -132,8 +132,7 @@ seen(dataset, at, since) AS (
 INSERT INTO report_head
   SELECT dataset, bar, max(coalesce(since, 0)) OVER (PARTITION BY dataset ORDER BY bar)
     FROM (SELECT dataset FROM tidemark_dataset) CROSS JOIN bar LEFT JOIN (
-      SELECT dataset, max(-1, min(59, CAST(floor(1.0 * (at - @from_ms) / @bar_ms) AS INTEGER))) AS bar,
-        max(since) AS since
+      SELECT dataset, iif(at < @from_ms, -1, min(59, (at - @from_ms) / @bar_ms)) AS bar, max(since) AS since
         FROM seen GROUP BY 1, 2) USING (dataset, bar);
 UPDATE report_bar SET lag = l.lag FROM (
     SELECT sink, dataset, bar, max(0, head - (last_since - behind - (total(moved) OVER rest))) AS lag
@@ -149,27 +148,23 @@ CREATE TEMP TABLE report_todo(rank, what, remedy);
 INSERT INTO report_todo
   SELECT 1, 'Sink <b>' || t.html || '</b> is ' || state, CASE state
       WHEN 'blocked' THEN 'Its receiver does not let it in, or takes nothing of what it sends. Mend that, then '
-        || '<code>UPDATE '
-        || 'tidemark_sink SET state = &#39;active&#39; WHERE sink = ' || q.html || ';</code>'
+        || '<code>UPDATE tidemark_sink SET state = &#39;active&#39; WHERE sink = ' || q.html || ';</code>'
       ELSE 'Its target was told of ticks that this database knows nothing of: it was restored from a backup, or is in '
-        || 'use '
-        || 'twice. When this copy is the one to go on: <code>SELECT tidemark_fork(' || q.html || ');</code>' END
+        || 'use twice. When this copy is the one to go on: <code>SELECT tidemark_fork(' || q.html || ');</code>' END
     FROM report_sink JOIN report_text t ON t.text = sink JOIN report_text q ON q.text = quote(sink)
    WHERE state IN ('blocked', 'diverged')
   UNION ALL
   SELECT 2, iif(n = 1, printf('Batch %d', batch), printf('%,d batches', n)) || ' of sink <b>' || s.html
-    || '</b> failed, '
-           || iif(tried = 1, 'once', printf('up to %,d times', tried)),
-         '<q>' || e.html || '</q> The next tick after ' || coalesce(datetime(again / 1000, 'unixepoch')
-           || ' UTC', 'now')
-         || ' tries again.'
+           || '</b> failed, ' || iif(tried = 1, 'once', printf('up to %,d times', tried)),
+         '<q>' || e.html || '</q> The next tick after '
+           || coalesce(datetime(again / 1000, 'unixepoch') || ' UTC', 'now') || ' tries again.'
     FROM (SELECT sink, count(*) AS n, min(batch) AS batch, max(attempts) AS tried, min(not_before) AS again, error
             FROM tidemark_batch WHERE error IS NOT NULL GROUP BY sink)
       JOIN report_text s ON s.text = sink JOIN report_text e ON e.text = error
   UNION ALL
   SELECT 3, 'Rows wait for sink <b>' || t.html || '</b> for '
-    || (SELECT printf(format, 1.0 * (@now_ms - oldest_at) / divisor)
-             FROM report_unit WHERE kind = 'age' AND least <= @now_ms - oldest_at ORDER BY least DESC LIMIT 1),
+           || (SELECT printf(format, 1.0 * (@now_ms - oldest_at) / divisor)
+                 FROM report_unit WHERE kind = 'age' AND least <= @now_ms - oldest_at ORDER BY least DESC LIMIT 1),
          CASE WHEN state IN ('paused', 'disabled') THEN 'It is ' || state || ': <code>UPDATE tidemark_sink SET state = '
                 || '&#39;active&#39; WHERE sink = ' || q.html || ';</code> lets it go on.'
            WHEN target IS NULL THEN 'It has no target: the program that drives it is to run its transaction.'
@@ -178,7 +173,7 @@ INSERT INTO report_todo
     FROM report_sink k JOIN report_text t ON t.text = sink JOIN report_text q ON q.text = quote(sink)
    WHERE behind > 0 AND state IN ('active', 'paused', 'disabled') AND oldest_at < @now_ms - 3600000
      AND NOT EXISTS (SELECT 1 FROM tidemark_batch b WHERE (b.sink, b.dataset) = (k.sink, k.dataset)
-       AND error IS NOT NULL)
+                        AND error IS NOT NULL)
   UNION ALL
   SELECT 4, printf('%,d rows of sink <b>', count(*)) || t.html || '</b> are set aside',
          'A receiver refused them: <code>SELECT reason, payload FROM tidemark_dead;</code> says why. '
@@ -188,8 +183,8 @@ INSERT INTO report_todo
   SELECT 5, printf('%,d rows were gone before sink <b>', sum(rows)) || t.html || '</b> had them',
          'Retention or DELETE took them. Let the sink hold its rows (<code>hold</code>, <code>hold_rows</code>, '
          || '<code>hold_age</code> in tidemark_sink), or tick more often.'
-    FROM tidemark_export_log JOIN report_text t ON t.text = sink WHERE kind = 'gap'
-      AND committed_at >= @from_ms GROUP BY sink
+    FROM tidemark_export_log JOIN report_text t ON t.text = sink
+   WHERE kind = 'gap' AND committed_at >= @from_ms GROUP BY sink
   UNION ALL
   SELECT 6, printf('%,d rows are kept past their retention by <b>', sum(held_rows)) || t.html || '</b>',
          'It has not had them yet: see why it is behind. <code>hold</code> = 0 in tidemark_sink lets them go '
@@ -264,7 +259,7 @@ tbody td.n, tbody th.n, tbody td.o { min-width: 0 } .o { font-size: .8rem; color
 <body>
 <header>
 <h1>Tidemark report</h1>';
-SELECT '<p>' || coalesce(nullif(html, ''), 'a database in memory') || '<br>' || datetime(@now_ms / 1000, 'unixepoch')
+SELECT '<p>' || iif(file = '', 'a database in memory', html) || '<br>' || datetime(@now_ms / 1000, 'unixepoch')
        || ' UTC, Tidemark ' || tidemark_version() || '</p>'
   FROM pragma_database_list JOIN report_text ON text = file WHERE name = 'main';
 SELECT '</header>
@@ -282,17 +277,16 @@ SELECT '<div><dt>' || name || '</dt><dd>'
          WHERE u.kind = fact.kind AND least <= n ORDER BY least DESC LIMIT 1) || '</dd></div>' FROM fact
 UNION ALL
 SELECT '<div><dt>smaller than raw</dt><dd>'
-  || coalesce(printf('%.1f×', 1.0 * sum(raw_bytes) / nullif(sum(stored_bytes), 0)), '–')
-       || '</dd></div>' FROM report_part;
+  || coalesce(printf('%.1f×', 1.0 * sum(raw_bytes) / nullif(sum(stored_bytes), 0)), '–') || '</dd></div>'
+  FROM report_part;
 SELECT '</dl>
 <section aria-labelledby="needs">
 <h2 id="needs">What needs you</h2>';
-SELECT '<p class="fine">Nothing: every sink has had its rows, or gets them.</p>' WHERE NOT EXISTS (SELECT 1
-  FROM report_todo);
+SELECT '<p class="fine">Nothing: every sink has had its rows, or gets them.</p>'
+  WHERE NOT EXISTS (SELECT 1 FROM report_todo);
 SELECT '<ul>' WHERE EXISTS (SELECT 1 FROM report_todo);
 SELECT '<li' || CASE WHEN rank <= 2 THEN ' class="bad"' WHEN rank >= 8 THEN ' class="note"' ELSE '' END || '>'
-  || what || '.<p>'
-       || remedy || '</p></li>' FROM report_todo ORDER BY rank, what LIMIT @lines;
+  || what || '.<p>' || remedy || '</p></li>' FROM report_todo ORDER BY rank, what LIMIT @lines;
 SELECT '</ul>' WHERE EXISTS (SELECT 1 FROM report_todo);
 SELECT printf('<p>And %,d more.</p>', count(*) - @lines) FROM report_todo HAVING count(*) > @lines;
 SELECT '</section>';
@@ -307,15 +301,14 @@ SELECT '<section aria-labelledby="sinks">
 WITH chart AS (
   SELECT sink, dataset, max(shipped) AS most_rate, max(lag) AS most_lag, sum(shipped) AS shipped, sum(bytes) AS bytes,
          group_concat(iif(shipped > 0, printf('<rect class="rate" x="%d" width="8" y="%.1f" height="%.1f"/>',
-           bar * 10 + 1,
-           100 - 98.0 * shipped / most, 98.0 * shipped / most), ''), '') AS bars,
+           bar * 10 + 1, 100 - 98.0 * shipped / most, 98.0 * shipped / most), ''), '') AS bars,
          group_concat(printf('%d,%.1f', bar * 10 + 5, 100 - 96.0 * lag / max(1, most_of_lag)), ' ') AS line
     FROM (SELECT *, max(shipped) OVER w AS most, max(lag) OVER w AS most_of_lag FROM report_bar WHERE bar >= 0
           WINDOW w AS (PARTITION BY sink, dataset) ORDER BY sink, dataset, bar) GROUP BY sink, dataset)
 SELECT '<article>
 <h3>' || s.html || ' <span class="state'
-  || CASE state WHEN 'active' THEN '' WHEN 'blocked' THEN ' bad' WHEN 'diverged' THEN ' bad'
-    ELSE ' off' END || '">' || state || '</span></h3>
+  || CASE WHEN state = 'active' THEN '' WHEN state IN ('blocked', 'diverged') THEN ' bad' ELSE ' off' END
+  || '">' || state || '</span></h3>
 <p class="dim">' || d.html || ' → ' || coalesce(t.html || ', ' || f.html, 'plain SQL') || '</p>
 <p>' || CASE behind WHEN 0 THEN 'Has all there is'
   ELSE printf('Behind by %,d rows in %,d partitions, the oldest for ', behind, behind_parts)
@@ -327,15 +320,13 @@ SELECT '<article>
 <figure><figcaption><span>delivered: ' || printf('%,d rows', shipped) || '</span><span>most '
   || printf('%,d', most_rate) || ' a bar</span></figcaption>
 <svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img"><title>Rows delivered over time</title><desc>'
-  || printf(
-    '%,d rows and %,d bytes in the time shown, at most %,d rows in one of 60 bars', shipped, bytes, most_rate)
-      || '</desc>' || bars || '</svg></figure>
+  || printf('%,d rows and %,d bytes in the time shown, at most %,d rows in one of 60 bars', shipped, bytes, most_rate)
+  || '</desc>' || bars || '</svg></figure>
 <figure><figcaption><span>lag: ' || printf('%,d rows', behind) || '</span><span>most ' || printf('%,d', most_lag)
   || '</span></figcaption>
-<svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img"><title>Rows waiting over time</title><desc>' || printf(
-    '%,d rows wait now, at most %,d in the time shown', behind, most_lag)
-      || '</desc><polygon class="lag" points="5,100 ' || line
-  || ' 595,100"/></svg></figure>
+<svg viewBox="0 0 600 100" preserveAspectRatio="none" role="img"><title>Rows waiting over time</title><desc>'
+  || printf('%,d rows wait now, at most %,d in the time shown', behind, most_lag)
+  || '</desc><polygon class="lag" points="5,100 ' || line || ' 595,100"/></svg></figure>
 </div>
 </article>'
   FROM report_sink k JOIN chart USING (sink, dataset) JOIN report_text s ON s.text = k.sink
@@ -346,10 +337,11 @@ SELECT '</section>' WHERE EXISTS (SELECT 1 FROM report_sink);
 
 SELECT '<section aria-labelledby="sizes">
 <h2 id="sizes">Partitions</h2>
-<table><caption>' || iif(count(*) > @lines, printf('The biggest %d of %,d, which hold', CAST(@lines AS INTEGER),
-  count(*)), printf('%,d, which hold', count(*)))
-  || printf(' %,d bytes stored, %,d raw.', total(iif(place <= @lines, stored_bytes, 0)), total(iif(place <= @lines,
-  raw_bytes, 0)))
+<table><caption>'
+  || iif(count(*) > @lines, printf('The biggest %d of %,d, which hold', @lines, count(*)),
+         printf('%,d, which hold', count(*)))
+  || printf(' %,d bytes stored, %,d raw.', sum(iif(place <= @lines, stored_bytes, 0)),
+            sum(iif(place <= @lines, raw_bytes, 0)))
   || ' The shade is the share of the biggest.</caption>
 <thead><tr><th scope="col">partition</th><th scope="col" class="more">dataset</th>'
   || '<th scope="col" class="n">rows</th>'
@@ -361,9 +353,8 @@ SELECT '<tr><th scope="row" class="share" style="--w:'
   || printf('%.1f', 100.0 * stored_bytes / max(1, (SELECT max(stored_bytes) FROM report_part)))
     || '%">' || t.html || '</th><td class="more">' || d.html || '</td><td class="n">' || printf('%,d', rows)
     || '</td><td class="n">'
-    || (SELECT printf(format, 1.0 * stored_bytes / divisor) FROM report_unit WHERE kind = 'bytes'
-    AND least <= stored_bytes
-         ORDER BY least DESC LIMIT 1)
+    || (SELECT printf(format, 1.0 * stored_bytes / divisor) FROM report_unit
+         WHERE kind = 'bytes' AND least <= stored_bytes ORDER BY least DESC LIMIT 1)
     || '</td><td class="n">' || coalesce(printf('%.1f×', 1.0 * raw_bytes / nullif(stored_bytes, 0)), '–')
     || '</td><td class="n more">'
     || coalesce(printf('%.1f B', 1.0 * stored_bytes / nullif(rows, 0)), '–') || '</td><td class="n more">'
@@ -372,7 +363,7 @@ SELECT '<tr><th scope="row" class="share" style="--w:'
                   WHERE kind = 'age' AND least <= @now_ms - newest_at ORDER BY least DESC LIMIT 1), '–')
     || '</td></tr>'
   FROM report_part JOIN report_text t ON t.text = partition JOIN report_text d ON d.text = dataset
-    WHERE place <= @lines ORDER BY place;
+  WHERE place <= @lines ORDER BY place;
 SELECT '</tbody></table>
 </section>' WHERE EXISTS (SELECT 1 FROM report_part);
 
@@ -385,12 +376,11 @@ it stands in the name.</caption>
   || '<th scope="col" class="n more">a row</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_column WHERE bytes > 0);
 SELECT '<tr><th scope="row" class="share" style="--w:' || printf('%.1f', 100.0 * bytes / max(1, whole)) || '%">'
-  || t.html || '</th><td>'
-    || d.html || '</td><td class="more">' || type || '</td><td class="n">'
+    || t.html || '</th><td>' || d.html || '</td><td class="more">' || type || '</td><td class="n">'
     || (SELECT printf(format, 1.0 * bytes / divisor) FROM report_unit WHERE kind = 'bytes' AND least <= bytes
-    ORDER BY least DESC LIMIT 1)
+         ORDER BY least DESC LIMIT 1)
     || printf('</td><td class="n">%.1f %%</td><td class="n more">%s</td></tr>', 100.0 * bytes / max(1, whole),
-    coalesce(printf('%.2f B', 1.0 * bytes / nullif(rows, 0)), '–'))
+              coalesce(printf('%.2f B', 1.0 * bytes / nullif(rows, 0)), '–'))
   FROM report_column JOIN report_text t ON t.text = name JOIN report_text d ON d.text = dataset
  WHERE bytes > 0 AND place <= @lines ORDER BY place;
 SELECT '</tbody></table>
@@ -404,7 +394,7 @@ SELECT '<section aria-labelledby="open">
   || '<th scope="col" class="n more">tried</th><th scope="col" class="more">again</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_batch);
 SELECT printf('<tr><th scope="row" class="n">%d</th><td>', batch) || s.html || '</td><td>' || p.html
-  || printf('</td><td class="n">%,d</td>', rows)
+    || printf('</td><td class="n">%,d</td>', rows)
     || printf('<td class="n more">%,d</td><td class="more">', attempts) || CASE WHEN error IS NULL THEN 'under way'
          ELSE coalesce(datetime(not_before / 1000, 'unixepoch'), 'next tick') END || '</td></tr>'
   FROM report_batch JOIN report_text s ON s.text = sink JOIN report_text p ON p.text = partition ORDER BY batch;
@@ -434,8 +424,8 @@ SELECT '<section aria-labelledby="gaps">
   || '<th scope="col" class="n">rows</th><th scope="col" class="more">reason</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_event);
 SELECT '<tr><td>' || datetime(committed_at / 1000, 'unixepoch') || '</td><td>' || kind || '</td><td>' || s.html
-  || '</td><td>' || p.html
-    || printf('</td><td class="n">%,d</td><td class="more">', rows) || coalesce(r.html, '') || '</td></tr>'
+    || '</td><td>' || p.html || printf('</td><td class="n">%,d</td><td class="more">', rows)
+    || coalesce(r.html, '') || '</td></tr>'
   FROM report_event JOIN report_text s ON s.text = sink JOIN report_text p ON p.text = partition
     LEFT JOIN report_text r ON r.text = reason
   ORDER BY id DESC;

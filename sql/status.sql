@@ -79,19 +79,20 @@ glyph AS (
 measured AS (
   SELECT *, sum(1 + (code BETWEEN 0x1100 AND 0x115f OR code BETWEEN 0x2e80 AND 0xa4cf OR code BETWEEN 0xac00 AND 0xd7a3
                      OR code BETWEEN 0xf900 AND 0xfaff OR code BETWEEN 0xfe30 AND 0xff60
-                     OR code BETWEEN 0xffe0 AND 0xffe6 OR code >= 0x1f000)) OVER (PARTITION BY text, most
-                       ORDER BY i) AS used
+                     OR code BETWEEN 0xffe0 AND 0xffe6 OR code >= 0x1f000))
+              OVER (PARTITION BY text, most ORDER BY i) AS used
     FROM glyph),
 kept AS (
   SELECT text, most, max(used) AS used, max(last) AS whole, group_concat(
            CASE WHEN code < 32 OR code BETWEEN 127 AND 159 OR code BETWEEN 0x200b AND 0x200f
-             OR code BETWEEN 0x2028 AND 0x202e
-                  OR code BETWEEN 0x2060 AND 0x206f OR code >= 0xe0000 THEN '?' ELSE char(code) END, '') AS shown
-    FROM measured WHERE used < most OR used = most AND last GROUP BY text, most)
+                  OR code BETWEEN 0x2028 AND 0x202e OR code BETWEEN 0x2060 AND 0x206f OR code >= 0xe0000 THEN '?'
+             ELSE char(code) END, '') AS shown
+    FROM (SELECT * FROM measured WHERE used < most OR used = most AND last ORDER BY text, most, i) GROUP BY text, most)
 REPLACE INTO status_text
-  SELECT text, most, shown || iif(whole, '', '…'), shown || iif(whole, '', '…')
-    || printf('%*s', most - used - NOT whole, '')
-    FROM kept;
+  SELECT text, most, shown || iif(whole, '', '…'),
+         shown || iif(whole, '', '…') || printf('%*s', most - used - NOT whole, '') FROM kept;
+-- The one partition of a dataset that is not partitioned.
+UPDATE status_text SET shown = '(all)', filled = printf('%-*s', most, '(all)') WHERE text = '' AND most = 30;
 
 SELECT printf('Tidemark %s  %s  %s UTC', tidemark_version(), coalesce(nullif(shown, ''), 'in memory'), datetime('now'))
   FROM status_text JOIN pragma_database_list ON text = file WHERE most = 36 AND name = 'main';

@@ -210,6 +210,9 @@ def losses(shell):
       INSERT INTO tidemark_dead(sink, dataset, partition, since, payload, reason, at)
         VALUES ('late', 'logs', 'k=a', 3, '{{}}', 'no', 1), ('late', 'logs', 'k=a', 3, '{{}}', 'no', 1);
       UPDATE tidemark_sink SET state = 'blocked';
+      CREATE VIRTUAL TABLE whole USING tidemark(body TEXT);
+      INSERT INTO whole VALUES ('1'), ('2');
+      INSERT INTO tidemark_sink(sink, dataset) VALUES ('mine', 'whole');
       """)
     page = check_page(shell.script("lost.db", "report"), "report of losses")
     for words in ("2 rows were gone before sink late had them", "2 rows of sink late are set aside",
@@ -219,8 +222,10 @@ def losses(shell):
     shown = [row[1:] for row in page.rows["Gaps and replays"][1:]]
     check(shown[0] == ["rewind", "late", "k=a", "1", "a disk <b>was lost"], "report: the rewind", shown)
     check(shown[1][:4] == ["gap", "late", "k=a", "2"], "report: the gap", shown)
-    expect(shell.script("lost.db", "status"), 0, "status of losses", "SET ASIDE", "late", "2 rows", "blocked",
-           "set its state to active")
+    text = expect(shell.script("lost.db", "status"), 0, "status of losses", "SET ASIDE", "late", "2 rows", "blocked",
+                  "set its state to active")
+    check(re.search(r"^  \(all\) +2 .*\n(.*\n)*mine +\(all\) +2 ", text, re.M), "status: one without partitions", text)
+    check(["(all)", "whole", "2"] in [row[:3] for row in page.rows["Partitions"]], "report: one without partitions")
     expect(shell.script("lost.db", "tick"), 1, "tick of a blocked sink", "BLOCKED")
 
 

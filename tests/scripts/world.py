@@ -99,7 +99,8 @@ def hostile(shell):
       INSERT INTO tidemark_sink(sink, dataset) VALUES (CAST(x'61fffe62c3' AS TEXT), 'a "<i>'' & log');
       SELECT tidemark_flush('a "<i>'' & log') IS NULL;
       SELECT tidemark_export() IS NULL;
-      UPDATE tidemark_batch SET error = {name} || error || CAST(x'0a7fc0af00' AS TEXT), attempts = 9223372036854775807, not_before = 9e18;
+      UPDATE tidemark_batch SET error = {name} || error || CAST(x'0a7fc0af00' AS TEXT),
+        attempts = 9223372036854775807, not_before = 9e18;
       """)
     return "hostile.db"
 
