@@ -1,4 +1,4 @@
-/* The measurements, each a row of the table in the README. */
+/* The measurements, each a row of the benchmark's table. */
 #ifndef TIDE_BENCH_MEASURE_H
 #define TIDE_BENCH_MEASURE_H
 

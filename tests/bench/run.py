@@ -6,7 +6,7 @@
   --only NAME,...  only these of the C program's measurements; "exports" stands for what DuckDB has its part in
   --peers NAME,... of duckdb (the default, fetched from the npm registry), chdb (ClickHouse, half a gigabyte), or none
   --folder DIR     where the files go (default BUILD/bench); what a sync costs depends on it
-  --write          put table and picture into README.md and tests/bench/results; of all lines, and so without --only
+  --write          put table and picture into tests/bench (README.md, results); of all lines, and so without --only
 
 An ordinary SQLite table and Tidemark take turns in one process (bench.c); the exports of Tidemark and DuckDB take turns
 as processes, and both sync the files they write. All figures go to DIR/figures.json. A row that is not the same
@@ -204,7 +204,7 @@ def machine():
     return f"{os.cpu_count()} cores ({model}), SQLite {version}"
 
 
-def write_readme(figures, rows):
+def write_results(figures, rows):
     results = HERE / "results"
     results.mkdir(exist_ok=True)
     (results / "picture.svg").write_text(picture.svg(figures, rows))
@@ -213,7 +213,7 @@ def write_readme(figures, rows):
         (results / "growth.md").write_text(title + table.growth(figures))
     title = f"# What is held against what\n\nAt {rows:,} rows; rows a second, times and bytes as ratios to the peer.\n\n"
     (results / "bars.md").write_text(title + table.bars(figures, rows))
-    readme = ROOT / "README.md"
+    readme = HERE / "README.md"
     before, _, rest = readme.read_text().partition(BEGIN)
     _, _, after = rest.partition(END)
     readme.write_text(f"{before}{BEGIN}\n{rows:,} rows, {machine()}:\n\n{table.markdown(figures, rows)}{END}{after}")
@@ -252,7 +252,7 @@ def main():
         (folder / "figures.json").write_text(json.dumps(figures, indent=1))
     shown = 1000000 if 1000000 in figures else max(figures)
     if options.write:
-        write_readme(figures, shown)
+        write_results(figures, shown)
     print(table.markdown(figures, shown))
     print(table.bars(figures, shown))
     if len(figures) > 1:

@@ -1,4 +1,4 @@
-"""The table of the README: what is measured, beside whom, and how far it should be. Pure: from figures to text."""
+"""The benchmark's table: what is measured, beside whom, and how far it should be. Pure: from figures to text."""
 import dataclasses
 import textwrap
 

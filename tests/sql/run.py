@@ -3,7 +3,6 @@
 
   run.py MODULE NNN_topic.sql...           compares with NNN_topic.expected and prints the difference
   run.py --update MODULE NNN_topic.sql...  writes .expected anew: then read every line of it against what was promised
-  run.py --readme MODULE README.md         runs a page's SQL from top to bottom: none of it may fail
 
 The shell starts in an empty scratch folder, with the module loaded and test.db open, and echoes each statement before
 its result. In a script @DIR@ stands for the scratch folder (a file:/// target needs an absolute path) and @MODULE@ for
@@ -45,17 +44,9 @@ def run(sql, here, module, shell, preload):
     return output
 
 
-def readme_sql(page):
-    """The page's SQL, in the scratch folder instead of the places that it names."""
-    blocks = re.findall(r"^```sql\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    sql = "".join(blocks).replace("build/ext/tidemark", "@MODULE@").replace("/tmp/archive", "@DIR@/archive")
-    return ".system mkdir archive\n" + sql
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--update", action="store_true")
-    parser.add_argument("--readme", action="store_true")
     parser.add_argument("--shell", default="sqlite3")
     parser.add_argument("--preload", help="a library for the shell's LD_PRELOAD: the sanitizer's")
     parser.add_argument("module", type=pathlib.Path)
@@ -64,14 +55,7 @@ def main():
     failed = False
     for script in arguments.scripts:
         sql = script.read_text(encoding="utf-8")
-        if arguments.readme:
-            sql = readme_sql(sql)
         output = run(sql, script.resolve().parent, arguments.module.resolve(), arguments.shell, arguments.preload)
-        if arguments.readme:
-            if re.search(r"^(Error:|the shell ended)", output, re.MULTILINE):
-                failed = True
-                sys.stdout.write(output)
-            continue
         expected = script.with_suffix(".expected")
         if arguments.update:
             expected.write_text(output, encoding="utf-8")
