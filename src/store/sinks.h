@@ -1,6 +1,6 @@
 /* The tables that all datasets of a schema share: who reads what, how far, and what is in flight. Ordinary tables
- * with the columns of the reference (sql/REFERENCE.md); triggers keep the rules whoever writes (against mistakes, not against
- * an owner who drops triggers):
+ * with the columns of the reference (sql/REFERENCE.md); triggers keep the rules whoever writes (against mistakes, not
+ * against an owner who drops triggers):
  *
  *   export log   ids are SQLite's; rows never change; a row's since is the until before it, or the sink's start; until
  *                is above since and not beyond the newest row; a row that crosses an open batch is refused, one that
