@@ -168,6 +168,13 @@ class Latest(Sink, Case):
       SELECT 1 FROM twin WHERE source = t.source AND since > t.since
         AND ifnull(component, '') = ifnull(t.component, '')) ORDER BY 1, 2"""
 
+    def test_no_way_back_to_an_older_row(self):
+        self.write()
+        self.run_script()
+        self.sql("DELETE FROM logs WHERE since > 20; SELECT tidemark_rewind('latest', 'logs', 'source=s1', 0, 'again')")
+        self.run_script()
+        self.assert_exact()
+
 
 class Search(Sink, Case):
     """The index has the rows that are there, and no other."""
@@ -194,16 +201,21 @@ class Forward(Case):
         self.addCleanup(self.receiver.stop)
         self.environment.update(MAX_ROWS="9", no_proxy="*")
 
-    def run_script(self):
+    def start_script(self):
         environment = dict(self.environment, PATH=os.path.dirname(SHELL) + ":" + os.environ["PATH"])
         if PRELOAD:  # sh and curl have it too, whose leaks are their own
             environment.update(LD_PRELOAD=PRELOAD, ASAN_OPTIONS="detect_leaks=0")
-        return subprocess.run(["sh", EXAMPLES / "forward.sh", self.database, self.receiver.url], env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONG_S)
+        return subprocess.Popen(["sh", EXAMPLES / "forward.sh", self.database, self.receiver.url], env=environment,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def run_script(self):
+        """Its status and what it says of errors."""
+        process = self.start_script()
+        _, errors = process.communicate(timeout=LONG_S)
+        return process.returncode, errors
 
     def assert_exact(self):
-        done = self.run_script()
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.run_script(), (0, ""))
         received = sorted((json.loads(line) for line in self.receiver.lines()), key=lambda row: row["since"])
         names = ("since", "source", "ts", "level", "component", "body", "attrs")
         expected = [dict(zip(names, row)) for row in self.read("SELECT %s FROM twin ORDER BY since" % ", ".join(names))]
@@ -216,11 +228,28 @@ class Forward(Case):
         self.write(30)
         for step in ({"drop": "after"}, {"drop": "before"}, {"status": 503}):
             self.receiver.script.extend([{}, step])
-            self.assertNotEqual(self.run_script().returncode, 0)
+            self.assertNotEqual(self.run_script()[0], 0)
             self.write(2)
         self.assert_exact()
         keys = [headers["Idempotency-Key"] for _, headers, _ in self.receiver.requests]
         self.assertLess(len(set(keys)), len(keys), "what was sent again had its key of before")
+
+    def test_two_at_once(self):
+        self.write(5)
+        self.receiver.script.append({"hold": "before"})
+        first = self.start_script()
+        self.assertTrue(self.receiver.reached.wait(LONG_S))
+        self.assert_exact()
+        self.receiver.go.set()
+        _, errors = first.communicate(timeout=LONG_S)
+        self.assertNotEqual((first.returncode, errors), (0, ""))
+        self.assert_exact()
+
+    def test_a_claim_that_fails_is_told(self):
+        self.sql("DROP TABLE logs")
+        status, errors = self.run_script()
+        self.assertNotEqual(status, 0)
+        self.assertIn("logs", errors)
 
     def test_nothing_new_sends_nothing(self):
         self.write(5)
@@ -228,6 +257,87 @@ class Forward(Case):
         requests = len(self.receiver.requests)
         self.assert_exact()
         self.assertEqual(len(self.receiver.requests), requests)
+
+
+class Journal(Case):
+    """A stand-in for journalctl prints what is behind a cursor of a sample in its JSON form."""
+
+    STAND_IN = """#!/bin/sh
+[ -z "${OTHER-}" ] || (unset OTHER; sh $IMPORT) || exit
+for word; do case $word in --after-cursor=*) cursor=${word#*=} ;; esac; done
+[ -n "${cursor-}" ] || exec cat "$SAMPLE"
+sed "1,/\\"__CURSOR\\":\\"$cursor\\"/d" "$SAMPLE"
+"""
+
+    def setUp(self):
+        super().setUp()
+        self.sample = pathlib.Path(self.folder.name, "sample")
+        stand_in = pathlib.Path(self.folder.name, "bin", "journalctl")
+        stand_in.parent.mkdir()
+        stand_in.write_text(self.STAND_IN)
+        stand_in.chmod(0o755)
+        self.environment.update(SAMPLE=str(self.sample))
+        self.environment["PATH"] = "%s:%s:%s" % (stand_in.parent, os.path.dirname(SHELL), os.environ["PATH"])
+
+    def run_script(self, script=EXAMPLES / "import-journald.sh"):
+        environment = dict(self.environment)
+        if PRELOAD:
+            environment.update(LD_PRELOAD=PRELOAD, ASAN_OPTIONS="detect_leaks=0")
+        return subprocess.run(["sh", script, self.database], env=environment,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONG_S)
+
+    def extend(self, *messages):
+        with open(self.sample, "a", encoding="utf-8") as file:
+            for message in messages:
+                self.written += 1
+                entry = {"__CURSOR": "s=a;i=%x" % self.written, "__REALTIME_TIMESTAMP": str(10**15 + self.written),
+                         "_SYSTEMD_UNIT": "it's.service", "PRIORITY": "6", "MESSAGE": message}
+                file.write(json.dumps(entry, separators=(",", ":")) + "\n")
+
+    def bodies(self):
+        return self.sql("SELECT hex(body) FROM journal ORDER BY since").split("\n")
+
+    def test_each_entry_once(self):
+        binary = b"\x1b[31mr\xc3\xa4t\x00\xff\x1b[0m"
+        messages = ["plain", None, list(binary), ["twice", "said"], "line\nand 'quote'"]
+        texts = [b"plain", b"", binary, b"twice\nsaid", b"line\nand 'quote'"]
+        for count in (1, 2):
+            self.extend(*messages)
+            for _ in range(2):
+                done = self.run_script()
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(self.bodies(), [text.hex().upper() for text in texts] * count)
+        self.assertEqual(self.sql("SELECT unit, priority, min(ts), max(ts) FROM journal GROUP BY unit, priority"),
+                         "it's.service|6|%d|%d" % (10**15 + 1, 10**15 + self.written))
+
+    def test_two_at_once(self):
+        """The other begins and ends while this one reads the journal."""
+        for _ in range(2):
+            self.extend("one", "two")
+            self.environment.update(OTHER="1", IMPORT="%s %s" % (EXAMPLES / "import-journald.sh", self.database))
+            self.assertEqual(self.run_script().returncode, 0)
+        self.assertEqual(len(self.bodies()), 4)
+
+    def test_killed_between_rows_and_cursor(self):
+        text = (EXAMPLES / "import-journald.sh").read_text()
+        script = pathlib.Path(self.folder.name, "killed.sh")
+        script.write_text(text.replace("\nUPDATE journal_cursor", "\n.system kill -9 $PPID\nUPDATE journal_cursor"))
+        self.extend("one", "two")
+        self.assertNotEqual(self.run_script(script).returncode, 0)
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertEqual(len(self.bodies()), 2)
+
+    def test_half_an_entry_adds_none(self):
+        self.extend("one", "two")
+        self.assertEqual(self.run_script().returncode, 0)
+        self.extend("three")
+        whole = self.sample.read_text()
+        self.sample.write_text(whole + whole.splitlines()[0][:40])
+        self.assertNotEqual(self.run_script().returncode, 0)
+        self.assertEqual(len(self.bodies()), 2)
+        self.sample.write_text(whole)
+        self.assertEqual(self.run_script().returncode, 0)
+        self.assertEqual(len(self.bodies()), 3)
 
 
 @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze here")
