@@ -9,6 +9,10 @@
 #include "shared.h"
 #include "sink/idle.h"
 
+#ifndef TIDEMARK_VERSION
+#define TIDEMARK_VERSION "0.0.0"
+#endif
+
 enum { TIDE_FUNCTIONS_OWNER_SIZE = 200 };
 
 /* What the functions of one connection share. */
@@ -74,6 +78,9 @@ void tide_function_requeue(sqlite3_context *context, int argc, sqlite3_value **a
 
 /* functions_verify.c */
 void tide_function_verify(sqlite3_context *context, int argc, sqlite3_value **argv);
+
+/* functions_metrics.c */
+void tide_function_metrics(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* functions_schemes.c */
 void tide_function_add_schemes(sqlite3_context *context, int argc, sqlite3_value **argv);

@@ -98,6 +98,7 @@ int tide_functions_register(struct tide_shared *shared) {
              {"tidemark_claim", 2, 2, SQLITE_DIRECTONLY, tide_function_claim},
              {"tidemark_ack", 1, 3, SQLITE_DIRECTONLY, tide_function_ack},
              {"tidemark_verify", 1, 2, SQLITE_DIRECTONLY, tide_function_verify},
+             {"tidemark_metrics", 0, 1, SQLITE_DIRECTONLY, tide_function_metrics},
              {"tidemark_rewind", 5, 5, SQLITE_DIRECTONLY, tide_function_rewind},
              {"tidemark_peek", 1, 2, SQLITE_DIRECTONLY, tide_function_peek},
              {"tidemark_fork", 1, 2, SQLITE_DIRECTONLY, tide_function_fork},

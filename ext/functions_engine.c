@@ -6,10 +6,6 @@
 #include "glue.h"
 #include "store/durable.h"
 
-#ifndef TIDEMARK_VERSION
-#define TIDEMARK_VERSION "0.0.0"
-#endif
-
 /* ---- tidemark_version() ---- */
 
 void tide_function_version(sqlite3_context *context, int argc, sqlite3_value **argv) {

@@ -156,6 +156,7 @@ void tide_stats_sum(struct tide_dataset *ds, struct tide_stats_sum *ret_sum, str
   sum.tail_rows = ds->tail.rows;
   sum.rows = totals.rows + sum.tail_rows;
   sum.segments = totals.segments;
+  sum.raw_bytes = totals.raw_bytes + ds->tail.raw_bytes;
   sum.stored_bytes = totals.stored_bytes + ds->tail.bytes;
   if (!tide_err_is_set(err))
     *ret_sum = sum;

@@ -38,7 +38,8 @@ struct tide_stats_sum {
   int64_t rows;
   int64_t segments;
   int64_t tail_rows;
-  int64_t stored_bytes; /* the tail's too */
+  int64_t raw_bytes;    /* the tail's too, as the next */
+  int64_t stored_bytes;
 };
 void tide_stats_sum(struct tide_dataset *ds, struct tide_stats_sum *ret_sum, struct tide_err *err);
 

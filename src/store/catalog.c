@@ -172,15 +172,17 @@ void tide_catalog_totals(sqlite3 *db, struct tide_names names, struct tide_catal
   sqlite3_stmt *stmt = tide_stmt_prepare(db, err,
                                          "SELECT (SELECT total(written - deleted - pruned) FROM " TIDE_TABLE(
                                              "partition") "),"
-                                                          " count(*), total(stored_bytes) FROM " TIDE_TABLE("segment"),
+                                                          " count(*), total(raw_bytes), total(stored_bytes) FROM " TIDE_TABLE(
+                                                              "segment"),
                                          names.schema, names.dataset, names.schema, names.dataset);
   if (tide_stmt_row(stmt, err))
     totals = (struct tide_catalog_totals){.rows = sqlite3_column_int64(stmt, 0),
                                           .segments = sqlite3_column_int64(stmt, 1),
-                                          .stored_bytes = sqlite3_column_int64(stmt, 2)};
+                                          .raw_bytes = sqlite3_column_int64(stmt, 2),
+                                          .stored_bytes = sqlite3_column_int64(stmt, 3)};
   sqlite3_finalize(stmt);
   if (totals.rows > TIDE_CATALOG_COUNT_MAX || totals.rows < -TIDE_CATALOG_COUNT_MAX ||
-      !tide_catalog_is_count(totals.stored_bytes))
+      !tide_catalog_is_count(totals.raw_bytes) || !tide_catalog_is_count(totals.stored_bytes))
     tide_err_set(err, SQLITE_CORRUPT_VTAB, "dataset %s: sums over %s_partition and %s_segment cannot be", names.dataset,
                  names.dataset, names.dataset);
   if (!tide_err_is_set(err))

@@ -85,6 +85,7 @@ void tide_catalog_summary(sqlite3 *db, struct tide_names names, struct tide_cata
 struct tide_catalog_totals {
   int64_t rows; /* that left the tail and are still there, less those of the tail that are gone */
   int64_t segments;
+  int64_t raw_bytes;    /* of segments */
   int64_t stored_bytes; /* of segments */
 };
 void tide_catalog_totals(sqlite3 *db, struct tide_names names, struct tide_catalog_totals *ret_totals,
