@@ -97,7 +97,7 @@ clients)
 valgrind) install_missing python3 valgrind ;;
 browser) install_missing python3 chromium fonts-dejavu-core ;;
 readers) install_missing python3 ca-certificates nodejs swift-proxy swift-account swift-container swift-object ;;
-*) install_missing ;;
+*) install_missing python3-prometheus-client ;;
 esac
 if [ -n "$others" ]; then
   folder=$others

@@ -18,6 +18,7 @@ missing_packages() {
     tcl) command -v tclsh >/dev/null || echo "$extra" ;;
     libsqlite3-tcl) echo 'exit [catch {package require sqlite3}]' | tclsh >/dev/null 2>&1 || echo "$extra" ;;
     libclang-rt-dev) ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 || echo "$extra" ;;
+    python3-prometheus-client) [ -d /usr/lib/python3/dist-packages/prometheus_client ] || echo "$extra" ;;
     swift-*) command -v "$extra-server" >/dev/null || echo "$extra" ;;
     *) command -v "$extra" >/dev/null || echo "$extra" ;;
     esac

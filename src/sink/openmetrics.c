@@ -138,7 +138,8 @@ static void put_readable(const struct tide_metrics *metrics, struct tide_buf *ou
   static const struct family readable = {.name = "tidemark_dataset_readable",
                                          .type = "gauge",
                                          .help = "1; 0 when the dataset is damaged, which then has no other figures."};
-  static const struct family error = {.name = "tidemark_dataset_error", .type = "info", .help = "What is damaged."};
+  static const struct family error = {
+      .name = "tidemark_dataset_error_info", .type = "gauge", .help = "What is damaged."};
   put_head(out, &readable, err);
   for (size_t i = 0; i < metrics->ndatasets; i++) {
     begin_sample(out, &readable, err);
@@ -149,7 +150,7 @@ static void put_readable(const struct tide_metrics *metrics, struct tide_buf *ou
   for (size_t i = 0; i < metrics->ndatasets; i++) {
     if (metrics->datasets[i].error == NULL)
       continue;
-    tide_buf_put_string(out, "tidemark_dataset_error_info", err);
+    begin_sample(out, &error, err);
     put_dataset_labels(out, &metrics->datasets[i], err);
     put_label(out, ",", "error", metrics->datasets[i].error, err);
     end_sample(out, &error, 1, err);
@@ -159,7 +160,8 @@ static void put_readable(const struct tide_metrics *metrics, struct tide_buf *ou
 /* A sample for each state that there is, 1 for the sink's own. */
 static void put_states(const struct tide_metrics *metrics, struct tide_buf *out, struct tide_err *err) {
   static const char *const states[] = {"active", "paused", "disabled", "blocked", "diverged"};
-  static const struct family family = {.name = "tidemark_sink_state", .type = "stateset", .help = "The sink's state."};
+  static const struct family family = {
+      .name = "tidemark_sink_state", .type = "gauge", .help = "1 for the state that the sink is in, 0 for the others."};
   put_head(out, &family, err);
   for (size_t i = 0; i < metrics->nsinks; i++) {
     const struct tide_metrics_sink *sink = &metrics->sinks[i];
@@ -167,7 +169,7 @@ static void put_states(const struct tide_metrics *metrics, struct tide_buf *out,
       begin_sample(out, &family, err);
       put_dataset_labels(out, &metrics->datasets[sink->dataset], err);
       put_label(out, ",", "sink", sink->sink, err);
-      put_label(out, ",", family.name, states[j], err);
+      put_label(out, ",", "state", states[j], err);
       end_sample(out, &family, strcmp(sink->state, states[j]) == 0, err);
     }
   }
@@ -175,9 +177,9 @@ static void put_states(const struct tide_metrics *metrics, struct tide_buf *out,
 
 static void put_build(const char *version, struct tide_buf *out, struct tide_err *err) {
   static const struct family family = {
-      .name = "tidemark_build", .type = "info", .help = "Versions of Tidemark and SQLite."};
+      .name = "tidemark_build_info", .type = "gauge", .help = "Versions of Tidemark and SQLite."};
   put_head(out, &family, err);
-  tide_buf_put_string(out, "tidemark_build_info", err);
+  begin_sample(out, &family, err);
   put_label(out, "{", "version", version, err);
   put_label(out, ",", "sqlite", sqlite3_libversion(), err);
   end_sample(out, &family, 1, err);
@@ -192,5 +194,5 @@ void tide_openmetrics_put(const struct tide_metrics *metrics, const char *versio
   put_states(metrics, out, err);
   for (int i = 0; i < TIDE_METRICS_OF_SINK; i++)
     put_sink_family(metrics, i, out, err);
-  tide_buf_put_string(out, "# EOF\n", err);
+  tide_buf_put_string(out, "# EOF", err);
 }
