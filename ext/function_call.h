@@ -41,6 +41,9 @@ void tide_functions_put_now(struct tide_buf *out, struct tide_dataset *ds, struc
 /* Hands the JSON or the error to SQLite and frees the buffer. */
 void tide_functions_finish(sqlite3_context *context, struct tide_buf *json, const struct tide_err *err);
 
+/* A long call on a dataset begins; tide_progress_end ends it. */
+void tide_functions_watch(struct tide_dataset *ds, const char *what);
+
 /* Calls back for every schema that has sink tables; stops at the first error. */
 typedef void tide_functions_each(void *data, const char *schema, struct tide_err *err);
 void tide_functions_each_schema(struct tide_conn *conn, tide_functions_each *call, void *data, struct tide_err *err);
@@ -51,6 +54,7 @@ const char *tide_functions_name_in(struct tide_conn *conn, const char *name, con
 /* functions_engine.c */
 void tide_function_version(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_flush(sqlite3_context *context, int argc, sqlite3_value **argv);
+void tide_function_progress(sqlite3_context *context, int argc, sqlite3_value **argv);
 void tide_function_check(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /* functions_export.c */

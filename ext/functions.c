@@ -43,6 +43,12 @@ void tide_functions_finish(sqlite3_context *context, struct tide_buf *json, cons
   tide_buf_clear(json);
 }
 
+/* ---- progress ---- */
+
+void tide_functions_watch(struct tide_dataset *ds, const char *what) {
+  tide_progress_begin(&ds->conn->progress, tide_host_vfs(ds->conn->db, ds->schema), what, NULL, ds->name);
+}
+
 /* ---- schemas ---- */
 
 static bool has_sinks(struct tide_conn *conn, const char *schema, struct tide_err *err) {
@@ -99,6 +105,7 @@ int tide_functions_register(struct tide_shared *shared) {
              {"tidemark_ack", 1, 3, SQLITE_DIRECTONLY, tide_function_ack},
              {"tidemark_verify", 1, 2, SQLITE_DIRECTONLY, tide_function_verify},
              {"tidemark_metrics", 0, 1, SQLITE_DIRECTONLY, tide_function_metrics},
+             {"tidemark_progress", 0, 1, SQLITE_DIRECTONLY, tide_function_progress},
              {"tidemark_rewind", 5, 5, SQLITE_DIRECTONLY, tide_function_rewind},
              {"tidemark_peek", 1, 2, SQLITE_DIRECTONLY, tide_function_peek},
              {"tidemark_fork", 1, 2, SQLITE_DIRECTONLY, tide_function_fork},

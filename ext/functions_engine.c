@@ -38,8 +38,12 @@ void tide_function_flush(sqlite3_context *context, int argc, sqlite3_value **arg
   struct tide_seal_result result = {0};
   struct tide_buf json = {0};
   struct tide_dataset *ds = tide_glue_dataset(tide_functions_of(context)->conn, argv[0], &err);
-  if (ds != NULL && has_tail(ds, &err) && !tide_err_is_set(&err))
+  if (ds != NULL && has_tail(ds, &err) && !tide_err_is_set(&err)) {
+    tide_functions_watch(ds, "flush");
+    tide_progress_expect(&ds->conn->progress, ds->tail.rows);
     seal_all(ds, &result, &err);
+    tide_progress_end(&ds->conn->progress);
+  }
   if (!tide_err_is_set(&err)) {
     tide_buf_put_u8(&json, '{', &err);
     tide_functions_put_text(&json, "dataset", ds->name, &err);
@@ -75,4 +79,21 @@ void tide_function_check(sqlite3_context *context, int argc, sqlite3_value **arg
   tide_buf_clear(&text);
   tide_check_report_clear(&report);
   tide_dataset_release(ds);
+}
+
+/* ---- tidemark_progress([1 or 0]) ---- */
+
+void tide_function_progress(sqlite3_context *context, int argc, sqlite3_value **argv) {
+  struct tide_err err = {0};
+  struct tide_progress *progress = &tide_functions_of(context)->conn->progress;
+  const bool given = argc > 0 && sqlite3_value_type(argv[0]) != SQLITE_NULL;
+  const int64_t wanted = given && sqlite3_value_type(argv[0]) == SQLITE_INTEGER ? sqlite3_value_int64(argv[0]) : -1;
+  if (given && wanted != 0 && wanted != 1)
+    tide_err_set(&err, SQLITE_ERROR, "tidemark_progress takes 1 (on) or 0 (off), or nothing to say which it is");
+  else if (given)
+    progress->on = wanted == 1;
+  if (tide_err_is_set(&err))
+    tide_glue_function_error(context, &err);
+  else
+    sqlite3_result_int(context, progress->on);
 }

@@ -1,6 +1,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/host.h"
 #include "base/mem.h"
 #include "function_call.h"
 #include "glue.h"
@@ -79,11 +80,19 @@ static bool is_stopped(const char *state) {
   return strcmp(state, "blocked") == 0 || strcmp(state, "diverged") == 0;
 }
 
+static void tick_watched(struct tide_runner *runner, const struct tide_sink *sink, struct tide_tick *tick,
+                         struct tide_err *err) {
+  struct tide_conn *conn = runner->conn;
+  tide_progress_begin(&conn->progress, tide_host_vfs(conn->db, runner->schema), "export", sink->sink, sink->dataset);
+  tide_runner_tick(runner, sink, tick, err);
+  tide_progress_end(&conn->progress);
+}
+
 static void export_sink(struct export_call *call, struct tide_runner *runner, const struct tide_sink *sink, bool idle,
                         struct tide_err *err) {
   struct tide_tick tick = {0};
   if (!idle && strcmp(sink->state, "active") == 0)
-    tide_runner_tick(runner, sink, &tick, err);
+    tick_watched(runner, sink, &tick, err);
   const char *state = tick.state != NULL ? tick.state : sink->state;
   tick.stopped = is_stopped(state);
   if (tick.failed > 0 && call->sink != NULL)

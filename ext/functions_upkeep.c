@@ -120,8 +120,11 @@ void tide_function_compact(sqlite3_context *context, int argc, sqlite3_value **a
     if (request.max_bytes < 1)
       tide_err_set(&err, SQLITE_ERROR, "tidemark_compact: max_bytes must be a whole number of bytes from 1");
   }
-  if (!tide_err_is_set(&err))
+  if (!tide_err_is_set(&err)) {
+    tide_functions_watch(ds, "compact");
     tide_compact(ds, &request, &compacted, &err);
+    tide_progress_end(&ds->conn->progress);
+  }
   if (!tide_err_is_set(&err)) {
     tide_buf_put_u8(&json, '{', &err);
     tide_functions_put_text(&json, "dataset", ds->name, &err);
@@ -158,7 +161,9 @@ static void maintain_dataset(struct tide_dataset *ds, struct tide_buf *json, str
   struct tide_maintain_result *done = tide_alloc_zero(1, sizeof *done, err);
   if (done == NULL)
     return;
+  tide_functions_watch(ds, "maintain");
   tide_maintain(ds, done, err);
+  tide_progress_end(&ds->conn->progress);
   if (!tide_err_is_set(err))
     put_maintained(json, ds, done, err);
   tide_maintain_result_clear(done);

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "base/host.h"
 #include "function_call.h"
 #include "glue.h"
 #include "sink/json.h"
@@ -32,7 +33,9 @@ static void verify_schema(void *data, const char *schema, struct tide_err *err) 
     if (call->found++ > 0)
       tide_buf_put_u8(&call->datasets, ',', err);
     tide_json_put_string(&call->datasets, name, strlen(name), &altered, err);
+    tide_progress_begin(&conn->progress, tide_host_vfs(conn->db, schema), "verify", sink, name);
     tide_verify(conn, &call->functions->shared->schemes, schema, &list.sinks[i], &call->verified, err);
+    tide_progress_end(&conn->progress);
   }
   tide_sink_list_clear(&list);
 }

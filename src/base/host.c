@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 sqlite3_vfs *tide_host_vfs(sqlite3 *db, const char *schema) {
@@ -98,3 +99,22 @@ int tide_host_owner_is_dead(const char *owner) {
     return 0;
   return start_ticks(pid) != strtoull(end + 1, NULL, 10);
 }
+
+/* ---- the terminal ---- */
+
+static bool is_there(void) {
+  return isatty(STDERR_FILENO) != 0;
+}
+
+static int width(void) {
+  struct winsize size;
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+}
+
+/* A line that is lost is of no account. */
+static void write_out(const char *text, size_t size) {
+  const ssize_t written = write(STDERR_FILENO, text, size);
+  (void)written;
+}
+
+struct tide_host_terminal tide_host_terminal = {is_there, width, write_out};

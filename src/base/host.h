@@ -30,4 +30,12 @@ void tide_host_owner(char *ret_owner, size_t size);
  * no such process lives; false when it lives or cannot be known (another machine, an earlier boot). */
 int tide_host_owner_is_dead(const char *owner);
 
+/* Where progress is told: stderr, when that is a terminal. Tests put functions of their own here. */
+struct tide_host_terminal {
+  bool (*is_there)(void);
+  int (*width)(void); /* in columns; 80 when it does not say */
+  void (*write)(const char *text, size_t size);
+};
+extern struct tide_host_terminal tide_host_terminal;
+
 #endif

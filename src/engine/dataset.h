@@ -9,6 +9,7 @@
 #ifndef TIDE_ENGINE_DATASET_H
 #define TIDE_ENGINE_DATASET_H
 
+#include "base/progress.h"
 #include "base/sqlite.h"
 #include "base/stmt_pool.h"
 #include "engine/known.h"
@@ -29,6 +30,7 @@ struct tide_conn {
   struct tide_dataset *datasets; /* the live handles, each at most once */
   struct tide_tail_press press;  /* for their tails */
   struct tide_stmt_pool pool;    /* statements on main's tables of the sinks */
+  struct tide_progress progress; /* of the call at work */
 };
 
 struct tide_conn *tide_conn_create(sqlite3 *db, struct tide_err *err);

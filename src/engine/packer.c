@@ -62,6 +62,7 @@ void tide_packer_write(struct tide_packer *packer, struct tide_err *err) {
     packer->segments++;
     packer->rows += (int64_t)out.rows;
     packer->stored_bytes += (int64_t)out.stored_bytes;
+    tide_progress_add(&ds->conn->progress, 0, (int64_t)out.stored_bytes);
   }
   tide_segment_out_clear(&out);
 }
@@ -95,6 +96,7 @@ bool tide_packer_fill(struct tide_packer *packer, const struct tide_batch *rows,
     const size_t fit = tide_packer_fits(&packer->ds->config.options, packer->writer, rows, *first, run, &full);
     tide_segment_writer_add(packer->writer, rows, *first, fit, err);
     *first += fit;
+    tide_progress_add(&packer->ds->conn->progress, (int64_t)fit, 0);
   }
   return full && !tide_err_is_set(err);
 }

@@ -8,6 +8,15 @@
 #include "store/exportlog.h"
 #include "store/sink_count.h"
 
+/* For who watches: how many rows there are to ship. */
+static void expect_rows(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, struct tide_err *err) {
+  struct tide_range range = {0};
+  if (!ds->conn->progress.active || tide_err_is_set(err))
+    return;
+  tide_stats_range(ds, stat, above, stat->last_since, INT64_MAX, &range, err);
+  tide_progress_expect(&ds->conn->progress, range.rows);
+}
+
 static void add_part(struct tide_backlog *backlog, const struct tide_stat *stat, struct tide_err *err) {
   void *parts = backlog->parts;
   if (tide_grow(&parts, &backlog->cap, backlog->nparts + 1, sizeof *backlog->parts, err) != 0)
@@ -33,8 +42,11 @@ bool tide_backlog_read(struct tide_backlog *ret_backlog, struct tide_runner *run
   struct tide_stats *stats = watermark != NULL ? tide_stats_open(ds, NULL, 0, least, err) : NULL;
   backlog.newest = stats != NULL ? tide_dataset_last_since(ds) : 0;
   while (stats != NULL && tide_stats_next(stats, &stat, err)) {
-    if (tide_watermark_get(watermark, stat.text, stat.text_size, backlog.sink.start, err).since < stat.last_since)
-      add_part(&backlog, &stat, err);
+    const int64_t above = tide_watermark_get(watermark, stat.text, stat.text_size, backlog.sink.start, err).since;
+    if (above >= stat.last_since)
+      continue;
+    add_part(&backlog, &stat, err);
+    expect_rows(ds, &stat, above, err);
   }
   tide_stats_close(stats);
   tide_stmt_pool_give(ds->pool, watermark);

@@ -172,6 +172,7 @@ struct waiting {
 
 static bool is_over(void *context, struct tide_err *err) {
   const struct waiting *waiting = context;
+  tide_progress_add(&waiting->runner->conn->progress, 0, 0);
   if (!tide_interrupt_is_pending(waiting->interrupt, err) && waiting->runner->renew != NULL)
     waiting->runner->renew(waiting->runner->renew_context, err);
   return tide_err_is_set(err);

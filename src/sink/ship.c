@@ -65,6 +65,7 @@ static void open_shipping(struct shipping *ship, struct tide_err *err) {
   if (ship->ds == NULL)
     return;
   ship->renewed_at = tide_dataset_now_ms(ship->ds);
+  tide_progress_part(&ship->ds->conn->progress, row->partition);
   if (tide_terms_read(ship->terms, ship->runner->conn->db, ship->runner->schemes, ship->ds->spec, row->config, err) !=
           0 ||
       tide_rows_open(&ship->rows, ship->ds, &ship->terms->config, row->partition, row->since, row->until, err) != 0)
@@ -151,6 +152,7 @@ static void put(struct shipping *ship, struct tide_err *err) {
     return;
   ship->target->methods->write(ship->target, ship->out.data, ship->out.len, err);
   ship->shipment.bytes += (int64_t)ship->out.len;
+  tide_progress_add(&ship->ds->conn->progress, 0, (int64_t)ship->out.len);
   tide_buf_reset(&ship->out);
   if (!tide_err_is_set(err))
     renew(ship, err);
@@ -161,6 +163,7 @@ static void encode_rows(struct shipping *ship, struct tide_err *err) {
   while (tide_rows_next(&ship->rows, &slice, err)) {
     ship->shipment.rows += slice.kept;
     ship->shipment.skipped += slice.live - slice.kept;
+    tide_progress_add(&ship->ds->conn->progress, slice.live, 0);
     if (slice.kept > 0)
       ship->encoder->methods->rows(ship->encoder, slice.batch, slice.first, slice.end - slice.first, slice.keep,
                                    &ship->out, err);

@@ -22,6 +22,7 @@ enum {
 };
 
 struct verifying {
+  struct tide_progress *progress;
   struct tide_log_of log;
   const struct tide_sink *sink;
   struct tide_verified *verified;
@@ -116,6 +117,7 @@ static long read_counted(void *context, void *into, size_t size, struct tide_err
   }
   const long got = tide_err_is_set(err) ? -1 : target->methods->read(target, into, size, err);
   reading->bytes += got > 0 ? got : 0;
+  tide_progress_add(reading->at->progress, 0, got > 0 ? got : 0);
   return got;
 }
 
@@ -307,7 +309,8 @@ static void verify_target(struct verifying *at, struct tide_err *err) {
 
 void tide_verify(struct tide_conn *conn, const struct tide_schemes *schemes, const char *schema,
                  const struct tide_sink *sink, struct tide_verified *verified, struct tide_err *err) {
-  struct verifying at = {.log = {conn->db, schema, sink->sink, sink->dataset},
+  struct verifying at = {.progress = &conn->progress,
+                         .log = {conn->db, schema, sink->sink, sink->dataset},
                          .sink = sink,
                          .verified = verified,
                          .interrupt = tide_interrupt_prepare(conn->db, err)};

@@ -201,6 +201,7 @@ const struct operation operations[] = {
     STEPS("SELECT tidemark_export('a')", .before = "SELECT tidemark_export('a');"
             " SELECT tidemark_rewind('a', 'logs', 'source=s0', 0, 'a disk was lost')"),
     WHOLE("SELECT tidemark_peek('a'); SELECT tidemark_peek('hook', 'visits'); SELECT tidemark_columns('logs')"),
+    WHOLE("SELECT tidemark_progress(1), tidemark_progress(), tidemark_progress(0)"),
     WHOLE("SELECT tidemark_metrics() IS NULL", .before = SHIPPED_A),
     ONCE("SELECT tidemark_fork('a')", .before = SHIPPED_A),
     WHOLE("SELECT tidemark_verify('a'); SELECT tidemark_verify('a', 'logs')", .before = SHIPPED_A),

@@ -41,6 +41,7 @@ static const char *call_of(const char *function, int argc) {
              {"tidemark_verify", "'s'"},
              {"tidemark_peek", "'s'"},
              {"tidemark_metrics", "'main'"},
+             {"tidemark_progress", "1"},
              {"tidemark_fork", "'s'"},
              {"tidemark_requeue", "'s'"},
              {"tidemark_rewind", "'s', 'logs', 'source=web', 0, 'evil'"}};
