@@ -1,0 +1,3 @@
+import tidemark from './index.js';
+
+export const { getLoadablePath, getNetLoadablePath, load, loadNet } = tidemark;
