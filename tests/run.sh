@@ -3,6 +3,7 @@
 #                             sh tests/run.sh --hosts [version...]
 #                             sh tests/run.sh --readers [name...]
 #                             sh tests/run.sh --clients [name...]
+#                             sh tests/run.sh --packages [name...]
 #                             sh tests/run.sh --valgrind [name...]
 #                             sh tests/run.sh --browser [name...]
 #                             sh tests/run.sh --bench [option...]
@@ -14,6 +15,7 @@
 #   --readers   what is exported, read by DuckDB and others, which it fetches (tests/interop; with the name chdb also by
 #               ClickHouse, of half a gigabyte), and an OpenStack Swift to export to
 #   --clients   the programs of sql/examples/clients, in their languages (tests/clients/run.py has the names)
+#   --packages  meson install, the npm package, the wheel and Debian's packages, built and used (tests/packages)
 #   --valgrind  a chosen part of the tests under memcheck (tests/valgrind): half an hour and more
 #   --browser   the page of sql/report.sql in headless Chromium (tests/browser)
 #   --bench     no test: how fast and how small, beside other ways to keep the same rows, built to be fast in build-bench
@@ -58,7 +60,7 @@ while [ $# -gt 0 ]; do
   --sanitize) sanitize=yes ;;
   --coverage) coverage=yes ;;
   --long) long=yes ;;
-  --hosts | --readers | --clients | --browser | --valgrind) others=${others:+$others }${1#--} ;;
+  --hosts | --readers | --clients | --browser | --packages | --valgrind) others=${others:+$others }${1#--} ;;
   -h | --help)
     usage
     exit 0
@@ -75,7 +77,7 @@ done
 
 case $others in
 *' '*)
-  echo "--hosts, --readers, --clients, --browser and --valgrind are runs of their own" >&2
+  echo "--hosts, --readers, --clients, --browser, --packages and --valgrind are runs of their own" >&2
   exit 2
   ;;
 esac
@@ -96,6 +98,10 @@ clients)
   ;;
 valgrind) install_missing python3 valgrind ;;
 browser) install_missing python3 chromium fonts-dejavu-core ;;
+packages)
+  # Nodesource's nodejs has npm; Debian's has not.
+  install_missing python3 nodejs npm python3-venv python3-pip dpkg-dev debhelper fakeroot man mandoc
+  ;;
 readers) install_missing python3 ca-certificates nodejs swift-proxy swift-account swift-container swift-object ;;
 *) install_missing python3-prometheus-client ;;
 esac

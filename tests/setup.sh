@@ -19,6 +19,11 @@ missing_packages() {
     libsqlite3-tcl) echo 'exit [catch {package require sqlite3}]' | tclsh >/dev/null 2>&1 || echo "$extra" ;;
     libclang-rt-dev) ls /usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.fuzzer-*.a >/dev/null 2>&1 || echo "$extra" ;;
     python3-prometheus-client) [ -d /usr/lib/python3/dist-packages/prometheus_client ] || echo "$extra" ;;
+    python3-venv) [ -e /usr/share/doc/python3-venv ] || echo "$extra" ;;
+    python3-pip) [ -e /usr/share/doc/python3-pip ] || echo "$extra" ;;
+    debhelper) command -v dh >/dev/null || echo "$extra" ;;
+    dpkg-dev) command -v dpkg-buildpackage >/dev/null || echo "$extra" ;;
+    man) command -v man >/dev/null || echo man-db ;;
     swift-*) command -v "$extra-server" >/dev/null || echo "$extra" ;;
     *) command -v "$extra" >/dev/null || echo "$extra" ;;
     esac

@@ -39,7 +39,8 @@ def npm_manifest(version):
     return {
         "name": NAME, "version": version, "description": SUMMARY, "license": "Apache-2.0",
         "main": "index.js", "types": "index.d.ts",
-        "exports": {".": {"types": "./index.d.ts", "import": "./index.mjs", "require": "./index.js"}},
+        "exports": {".": {"types": "./index.d.ts", "import": "./index.mjs", "require": "./index.js"},
+                    "./package.json": "./package.json"},
         "os": ["linux"], "cpu": [CPUS.get(machine, machine)], "libc": ["glibc"],
         "keywords": ["sqlite", "sqlite-extension", "log", "export"],
     }

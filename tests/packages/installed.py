@@ -1,0 +1,50 @@
+"""What `meson install` puts where, found by the loader and by pkg-config and used from there."""
+import json
+
+from scratch import expect, expect_equal, files_below, run, shell
+
+
+def version_of(build):
+    return json.loads((build / "meson-info" / "intro-projectinfo.json").read_text())["version"]
+
+
+def folder_of(tree, name):
+    found = [path.parent for path in tree.rglob(name)]
+    expect(len(found) == 1, f"{name} is in {len(found)} folders of {tree}, expected 1")
+    return found[0]
+
+
+def check_loads_by_name(folder, version):
+    """As the shell does it once the folder is one that the loader searches."""
+    answer = shell(".load tidemark", ".load tidemark_net", "SELECT tidemark_version()",
+                   "CREATE VIRTUAL TABLE logs USING tidemark(body TEXT)",
+                   "INSERT INTO tidemark_sink(sink, dataset, target, format) "
+                   "VALUES ('s', 'logs', 's3://bucket/prefix', 'parquet')",
+                   "SELECT count(*) FROM tidemark_sink", LD_LIBRARY_PATH=str(folder))
+    expect_equal(answer, f"{version}\n1\n", "the shell's answer")
+
+
+def check_meson_install(build, _root, scratch):
+    tree = scratch / "installed"
+    run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", tree)
+    expect_equal([name.rsplit("/", 1)[1] for name in files_below(tree) if not name.endswith((".a", ".h"))],
+                 ["tidemark.pc", "tidemark.so", "tidemark_net.so", "tidemark.7"], "installed files")
+    folder = folder_of(tree, "tidemark.so")
+    check_loads_by_name(folder, version_of(build))
+    where = {"PKG_CONFIG_PATH": str(folder / "pkgconfig")}
+    expect_equal(run("pkg-config", "--modversion", "tidemark", **where).strip(), version_of(build), "tidemark.pc's version")
+    extension = run("pkg-config", "--variable=extension", "tidemark", **where).strip()
+    expect((tree / extension.lstrip("/")).is_file(), f"tidemark.pc says {extension}, which was not installed")
+
+
+def check_static_application(tree, root, scratch):
+    """The example, linked with what pkg-config says of the tree below a root."""
+    found = {"PKG_CONFIG_PATH": str(folder_of(tree, "tidemark.pc")), "PKG_CONFIG_SYSROOT_DIR": str(tree)}
+    flags = run("pkg-config", "--cflags", "--libs", "tidemark", **found).split()
+    program = scratch / "static_application"
+    run("cc", "-Wall", "-Wextra", "-Werror", "-DSQLITE_CORE", root / "ext/packages/static/main.c", *flags, "-o", program)
+    starts = [run(program, scratch / "starts.db").split(",")[0] for _ in range(2)]
+    expect_equal(starts, ["start 1", "start 2"], "what the application prints")
+    symbols = run("nm", "--defined-only", folder_of(tree, "libtidemark.a") / "libtidemark.a")
+    expect("sqlite3_tidemark_init" in symbols, "libtidemark.a has no sqlite3_tidemark_init")
+    expect("tide_target_dir_step" not in symbols, "libtidemark.a was built with the hooks of the tests")

@@ -1,0 +1,76 @@
+"""The npm package and the wheel, installed offline by npm and pip, and used."""
+import sys
+
+from installed import version_of
+from scratch import expect, expect_equal, run, shell
+
+PYTHON = """
+import sqlite3, sqlite_tidemark
+conn = sqlite3.connect(":memory:")
+sqlite_tidemark.load(conn)
+sqlite_tidemark.load_net(conn)
+conn.execute("CREATE VIRTUAL TABLE logs USING tidemark(body TEXT)")
+conn.execute("INSERT INTO logs VALUES ('a'), ('b')")
+print(conn.execute("SELECT max(since) FROM logs").fetchone()[0], sqlite_tidemark.__version__)
+print(sqlite_tidemark.loadable_path())
+try:
+    conn.load_extension(sqlite_tidemark.loadable_path())
+except sqlite3.OperationalError as error:
+    print(error)
+"""
+
+NODE = """
+const tidemark = require('sqlite-tidemark');
+const loaded = [];
+tidemark.load({ loadExtension: (path) => loaded.push(path) });
+console.log(loaded[0] === tidemark.getLoadablePath(), require('sqlite-tidemark/package.json').version);
+import('sqlite-tidemark').then((module) => console.log(module.getNetLoadablePath()));
+"""
+
+BETTER = """
+const Database = require(process.argv[1]);
+const tidemark = require('sqlite-tidemark');
+const db = new Database(':memory:');
+tidemark.load(db);
+tidemark.loadNet(db);
+db.exec("CREATE VIRTUAL TABLE logs USING tidemark(body TEXT); INSERT INTO logs VALUES ('a'), ('b')");
+console.log(db.prepare('SELECT max(since) FROM logs').pluck().get());
+"""
+
+
+def build_packages(build, root, out):
+    names = run(sys.executable, root / "ext/packages/build.py", build, out).split()
+    expect(len(names) == 2, f"build.py wrote {names}, expected a tarball and a wheel")
+    return names
+
+
+def check_wheel(build, root, scratch):
+    wheel = build_packages(build, root, scratch / "wheel")[1]
+    place = scratch / "venv"
+    # A pip of its own would take most of the time; Debian's does it, too.
+    run("/usr/bin/python3", "-m", "venv", "--without-pip", place)
+    pip = ("/usr/bin/python3", "-m", "pip", "--python", place / "bin/python", "--disable-pip-version-check", "--quiet")
+    run(*pip, "install", "--no-index", wheel)
+    answer, path, refused = run(place / "bin/python", "-c", PYTHON).splitlines()
+    expect_equal(answer, f"2 {version_of(build)}", "what Python reads")
+    expect(path.startswith(str(place)), f"loadable_path() is {path}, expected a path in {place}")
+    expect_equal(refused, "not authorized", "another extension after load()")
+    # RECORD names every file, or pip would leave some.
+    run(*pip, "uninstall", "--yes", "sqlite-tidemark")
+    expect(not list(place.rglob("*tidemark*")), "pip uninstall left files of the wheel")
+
+
+def check_npm(build, root, scratch):
+    tarball = build_packages(build, root, scratch / "npm")[0]
+    project = scratch / "project"
+    project.mkdir()
+    (project / "package.json").write_text("{}")
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", tarball, cwd=project, npm_config_cache=str(scratch / "cache"))
+    same, net = run("node", "-e", NODE, cwd=project).splitlines()
+    expect_equal(same, f"true {version_of(build)}", "what Node reads")
+    path = net.replace("_net.so", "")
+    expect_equal(shell(f".load {path}", f".load {net}", "SELECT tidemark_version()").strip(), version_of(build),
+                 "the version that the package's extensions load")
+    better = build / "clients/node_modules/better-sqlite3"
+    if (better / "build/Release/better_sqlite3.node").exists():
+        expect_equal(run("node", "-e", BETTER, better, cwd=project), "2\n", "what better-sqlite3 reads")
