@@ -3,8 +3,7 @@
  * It keeps a log of its starts in that database, and prints how many there were. */
 #include <stdio.h>
 
-#include <sqlite3.h>
-#include <tidemark.h>
+#include <tidemark.h> /* and with it sqlite3.h */
 
 static int print_starts(void *unused, int columns, char **values, char **names) {
   (void)unused, (void)columns, (void)names;
