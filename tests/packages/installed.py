@@ -24,10 +24,20 @@ def check_loads_by_name(folder, version):
     expect_equal(answer, f"{version}\n1\n", "the shell's answer")
 
 
-def check_meson_install(build, _root, scratch):
+def scripts_of(root):
+    """The files of sql/ that people run, as they lie below share/tidemark."""
+    return {str(path.relative_to(root)) for path in (root / "sql").rglob("*") if path.is_file()
+            and "__pycache__" not in path.parts
+            and (path.parent.name != "sql" or (path.suffix == ".sql" and not path.name.startswith("demo")))}
+
+
+def check_meson_install(build, root, scratch):
     tree = scratch / "installed"
     run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", tree)
-    expect_equal([name.rsplit("/", 1)[1] for name in files_below(tree) if not name.endswith((".a", ".h"))],
+    names = files_below(tree)
+    scripts = {name.partition("/share/tidemark/")[2] for name in names if "/share/tidemark/" in name}
+    expect_equal(scripts, scripts_of(root), "installed scripts")
+    expect_equal([name.rsplit("/", 1)[1] for name in names if not name.endswith((".a", ".h")) and "/tidemark/" not in name],
                  ["tidemark.pc", "tidemark.so", "tidemark_net.so", "tidemark.7"], "installed files")
     folder = folder_of(tree, "tidemark.so")
     check_loads_by_name(folder, version_of(build))
