@@ -10,6 +10,7 @@
 Without --only all three. The last line of what is wrong names the page.
 """
 import argparse
+import os
 import pathlib
 import re
 import subprocess
@@ -66,7 +67,7 @@ OTHERS = re.compile(r"tidemark_(net|core|tests?|status|partition)\b|tidemark_\w*
 def surface(arguments):
     """What the product has, as words: ["function", name], ["column", table, name] and so on."""
     command = [arguments.shell, "-batch", "-cmd", f".load '{arguments.module.resolve()}'", ":memory:"]
-    environment = {"LD_PRELOAD": arguments.preload} if arguments.preload else None
+    environment = dict(os.environ, **({"LD_PRELOAD": arguments.preload} if arguments.preload else {}))
     done = subprocess.run(command, input=SURFACE, stdout=subprocess.PIPE, text=True, env=environment, check=True)
     return [line.split(" ") for line in done.stdout.splitlines()]
 
