@@ -48,6 +48,9 @@ void tide_functions_watch(struct tide_dataset *ds, const char *what);
 typedef void tide_functions_each(void *data, const char *schema, struct tide_err *err);
 void tide_functions_each_schema(struct tide_conn *conn, tide_functions_each *call, void *data, struct tide_err *err);
 
+/* Sets the error for a sink that is nowhere; dataset: NULL when none was named. */
+void tide_functions_no_sink(const char *sink, const char *dataset, struct tide_err *err);
+
 /* A name that a function was given, in a schema: "main.x" is x in main, and nothing (NULL) in another schema. */
 const char *tide_functions_name_in(struct tide_conn *conn, const char *name, const char *schema);
 

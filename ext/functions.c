@@ -75,6 +75,11 @@ void tide_functions_each_schema(struct tide_conn *conn, tide_functions_each *cal
   }
 }
 
+void tide_functions_no_sink(const char *sink, const char *dataset, struct tide_err *err) {
+  tide_err_set(err, SQLITE_ERROR, "no such sink%s%s: %s (see tidemark_sink)", dataset != NULL ? " of dataset " : "",
+               dataset != NULL ? dataset : "", sink);
+}
+
 const char *tide_functions_name_in(struct tide_conn *conn, const char *name, const char *schema) {
   const size_t size = name != NULL ? tide_glue_schema_size(conn->db, name) : 0;
   if (size == 0)

@@ -155,8 +155,7 @@ static void export_all(struct export_call *call, struct tide_err *err) {
   tide_buf_put_string(call->json, "{\"sinks\":[", err);
   tide_functions_each_schema(call->functions->conn, export_schema, call, err);
   if (call->matched == 0 && call->sink != NULL)
-    tide_err_set(err, SQLITE_ERROR, "no such sink%s%s: %s", call->dataset != NULL ? " of dataset " : "",
-                 call->dataset != NULL ? call->dataset : "", call->sink);
+    tide_functions_no_sink(call->sink, call->dataset, err);
   else if (call->matched == 0 && call->dataset != NULL)
     tide_err_set(err, SQLITE_ERROR, "no sink reads a dataset of that name: %s", call->dataset);
   tide_buf_put_string(call->json, "],", err);

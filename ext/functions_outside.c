@@ -83,8 +83,7 @@ static void call_outside(sqlite3_context *context, const char *name, struct outs
     tide_functions_each_schema(call->functions->conn, call_schema, call, &err);
   tide_buf_put_string(&json, "]}", &err);
   if (call->found == 0 && !tide_err_is_set(&err))
-    tide_err_set(&err, SQLITE_ERROR, "no such sink%s%s: %s", call->dataset != NULL ? " of dataset " : "",
-                 call->dataset != NULL ? call->dataset : "", call->sink);
+    tide_functions_no_sink(call->sink, call->dataset, &err);
   tide_functions_finish(context, &json, &err);
 }
 

@@ -57,7 +57,7 @@ void tide_function_claim(sqlite3_context *context, int argc, sqlite3_value **arg
   if (!tide_err_is_set(&err))
     tide_functions_each_schema(call.functions->conn, claim_schema, &call, &err);
   if (call.found == 0)
-    tide_err_set(&err, SQLITE_ERROR, "no such sink of dataset %s: %s", call.dataset, call.sink);
+    tide_functions_no_sink(call.sink, call.dataset, &err);
   if (tide_err_is_set(&err))
     tide_glue_function_error(context, &err);
   else
@@ -209,7 +209,8 @@ void tide_function_rewind(sqlite3_context *context, int argc, sqlite3_value **ar
   if (ds != NULL) {
     const char *sink = tide_functions_name_in(conn, rewind.sink, ds->schema);
     if (sink == NULL)
-      tide_err_set(&err, SQLITE_ERROR, "no such sink of dataset %s.%s: %s", ds->schema, ds->name, rewind.sink);
+      tide_err_set(&err, SQLITE_ERROR, "no such sink of dataset %s.%s: %s (see tidemark_sink)", ds->schema, ds->name,
+                   rewind.sink);
     rewind.sink = sink;
   }
   if (!tide_err_is_set(&err))

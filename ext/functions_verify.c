@@ -89,8 +89,7 @@ void tide_function_verify(sqlite3_context *context, int argc, sqlite3_value **ar
   if (!tide_err_is_set(&err))
     tide_functions_each_schema(call.functions->conn, verify_schema, &call, &err);
   if (call.found == 0)
-    tide_err_set(&err, SQLITE_ERROR, "no such sink%s%s: %s", call.dataset != NULL ? " of dataset " : "",
-                 call.dataset != NULL ? call.dataset : "", call.sink);
+    tide_functions_no_sink(call.sink, call.dataset, &err);
   if (!tide_err_is_set(&err))
     put_verified(&json, &call, &err);
   tide_functions_finish(context, &json, &err);

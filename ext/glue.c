@@ -304,7 +304,7 @@ struct tide_dataset *tide_glue_dataset(struct tide_conn *conn, sqlite3_value *ar
   if (location.name == NULL && !tide_err_is_set(err))
     look_everywhere(conn, text, refuse_in_schema, &location, err);
   if (location.name == NULL)
-    tide_err_set(err, SQLITE_ERROR, "no such dataset: %s", text);
+    tide_err_set(err, SQLITE_ERROR, "no such dataset: %s (see tidemark_dataset)", text);
   struct tide_dataset *ds =
       tide_err_is_set(err) ? NULL : tide_dataset_acquire(conn, location.schema, location.name, err);
   location_clear(&location);

@@ -4,12 +4,18 @@
 
 #include "engine/work.h"
 
+static void unknown_option(const struct tide_dataset *ds, const char *option, struct tide_err *err) {
+  char names[TIDE_OPTIONS_NAMES_SIZE];
+  tide_options_names(names);
+  tide_err_set(err, SQLITE_ERROR, "dataset %s: there is no option \"%.100w\": expected%s", ds->name, option, names + 1);
+}
+
 static const struct tide_option_facts *find(const struct tide_dataset *ds, const char *option, struct tide_err *err) {
   const struct tide_option_facts *facts = tide_options_find(option, strlen(option));
   if (facts == NULL && sqlite3_stricmp(option, "partition_by") == 0)
     tide_err_set(err, SQLITE_ERROR, "dataset %s: partition_by is part of the columns and does not change", ds->name);
   else if (facts == NULL)
-    tide_err_set(err, SQLITE_ERROR, "dataset %s: there is no option \"%w\"", ds->name, option);
+    unknown_option(ds, option, err);
   else if (facts->kind == TIDE_OPTION_FIXED)
     tide_err_set(err, SQLITE_ERROR, "dataset %s: %s is given by CREATE VIRTUAL TABLE and does not change", ds->name,
                  facts->name);

@@ -38,6 +38,15 @@ const struct tide_option_facts *tide_options_find(const char *name, size_t size)
   return NULL;
 }
 
+void tide_options_names(char ret_names[TIDE_OPTIONS_NAMES_SIZE]) {
+  ret_names[0] = '\0';
+  for (int i = 0; i < TIDE_OPTIONS; i++) {
+    const size_t used = strlen(ret_names);
+    sqlite3_snprintf((int)(TIDE_OPTIONS_NAMES_SIZE - used), ret_names + used, "%s%s",
+                     i == TIDE_OPTIONS - 1 ? " or " : ", ", tide_options_facts[i].name);
+  }
+}
+
 /* Decimal digits alone; -1 when there is anything else, or more of them than any sensible number has. */
 static int64_t digits_value(const char *text, size_t size) {
   int64_t value = 0;

@@ -170,12 +170,8 @@ static char *value_text(struct tide_words words, struct tide_err *err) {
 }
 
 static void unknown_option(const struct tide_word *word, struct tide_err *err) {
-  char names[200] = "";
-  for (int i = 0; i < TIDE_OPTIONS; i++) {
-    const size_t used = strlen(names);
-    sqlite3_snprintf((int)(sizeof names - used), names + used, "%s%s", i == TIDE_OPTIONS - 1 ? " or " : ", ",
-                     tide_options_facts[i].name);
-  }
+  char names[TIDE_OPTIONS_NAMES_SIZE];
+  tide_options_names(names);
   tide_err_set(err, SQLITE_ERROR, "unknown option \"%.*w\": expected partition_by%s", (int)word->size, word->at, names);
 }
 

@@ -18,7 +18,7 @@ static int64_t find_floor(struct tide_dataset *ds, const char *partition, struct
 static int64_t check_sink(const struct tide_hold *hold, const struct tide_rewind *rewind, const char *dataset,
                           struct tide_err *err) {
   if (hold == NULL || !hold->registered) {
-    tide_err_set(err, SQLITE_ERROR, "no such sink of dataset %s: %s", dataset, rewind->sink);
+    tide_err_set(err, SQLITE_ERROR, "no such sink of dataset %s: %s (see tidemark_sink)", dataset, rewind->sink);
     return 0;
   }
   if (hold->batch != 0)
