@@ -1,4 +1,4 @@
-"""The Debian source package builds, its packages hold what their names promise, and all of it works from a root of its own."""
+"""The Debian source package builds, its packages hold what their names promise, and all works from a root apart."""
 import os
 import pathlib
 import shutil
@@ -42,4 +42,4 @@ def check_debian(build, root, scratch):
     for path in packages.values():
         run("dpkg-deb", "-x", path, tree)
     check_loads_by_name(folder_of(tree, "tidemark.so"), version)
-    check_static_application(tree, root, scratch)
+    check_static_application(tree, root, build, scratch)

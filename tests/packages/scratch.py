@@ -19,8 +19,9 @@ def expect_equal(found, wanted, what):
 def run(*command, cwd=None, seconds=120, **variables):
     """The command's output, both streams; one that fails is a Failure that shows it."""
     try:
-        done = subprocess.run([str(word) for word in command], cwd=cwd, timeout=seconds, text=True, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, **variables})
+        done = subprocess.run([str(word) for word in command], cwd=cwd, timeout=seconds, text=True, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              env={**os.environ, **variables})
     except (OSError, subprocess.TimeoutExpired) as error:
         raise Failure(f"{command[0]} did not run: {error}") from error
     expect(done.returncode == 0, f"{' '.join(str(word) for word in command)}: status {done.returncode}\n{done.stdout}")

@@ -1,5 +1,7 @@
-/* An application with SQLite and Tidemark linked in, which loads nothing:
- *   cc -DSQLITE_CORE main.c $(pkg-config --cflags --libs tidemark) -o app && ./app my.db
+/* An application with Tidemark linked in, which loads nothing. With the system's SQLite:
+ *   cc main.c $(pkg-config --cflags --libs tidemark sqlite3) -o app && ./app my.db
+ * With one of its own, whose sqlite3.c and sqlite3.h lie here (3.38.0 or newer, compiled without SQLITE_OMIT_ options):
+ *   cc -I. main.c sqlite3.c $(pkg-config --cflags --libs tidemark) -o app
  * It keeps a log of its starts in that database, and prints how many there were. */
 #include <stdio.h>
 
