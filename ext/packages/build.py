@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The npm package and the Python wheel of a build folder:  build.py BUILD OUT
 
-Writes OUT/sqlite-tidemark-VERSION.tgz and OUT/sqlite_tidemark-VERSION-py3-none-linux_MACHINE.whl, and prints their
-names. The version is meson.build's. The same extensions give the same bytes.
+Links the extensions once more, with zstd and xxHash inside, and writes OUT/sqlite-tidemark-VERSION.tgz and
+OUT/sqlite_tidemark-VERSION-py3-none-linux_MACHINE.whl, whose names it prints. The version is meson.build's. The same
+extensions give the same bytes.
 """
 import base64
 import gzip
@@ -11,6 +12,7 @@ import io
 import json
 import pathlib
 import platform
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -27,11 +29,18 @@ def read_version(build):
     return json.loads((build / "meson-info" / "intro-projectinfo.json").read_text())["version"]
 
 
-def read_extensions(build):
-    missing = [name for name in EXTENSIONS if not (build / "ext" / name).is_file()]
-    if missing:
-        sys.exit(f"{build}/ext has no {' and no '.join(missing)}: build it first, with ninja -C {build}")
-    return {name: (build / "ext" / name).read_bytes() for name in EXTENSIONS}
+def link_extensions(build):
+    targets = [f"ext/packages/{name}" for name in EXTENSIONS]
+    done = subprocess.run(["ninja", "-C", build, *targets], text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          check=False)
+    if done.returncode != 0:
+        sys.exit(f"{done.stdout}ninja cannot make {' and '.join(targets)}: expected a folder of meson setup, and "
+                 "libzstd.a and libxxhash.a where pkg-config finds them (set up anew when they came later)")
+    return {name: (build / "ext/packages" / name).read_bytes() for name in EXTENSIONS}
+
+
+def read_licenses():
+    return {"LICENSE": (HERE.parent.parent / "LICENSE").read_bytes(), "NOTICE": (HERE / "NOTICE").read_bytes()}
 
 
 def npm_manifest(version):
@@ -46,10 +55,10 @@ def npm_manifest(version):
     }
 
 
-def npm_files(version, extensions, license_text):
+def npm_files(version, extensions):
     files = {path.name: path.read_bytes() for path in (HERE / "npm").iterdir()}
     files["package.json"] = json.dumps(npm_manifest(version), indent=2).encode() + b"\n"
-    return {**files, **extensions, "LICENSE": license_text}
+    return {**files, **extensions, **read_licenses()}
 
 
 def write_tarball(path, files):
@@ -66,6 +75,7 @@ def write_tarball(path, files):
 def wheel_metadata(version):
     readme = (HERE / "python" / "README.md").read_text()
     return (f"Metadata-Version: 2.1\nName: {NAME}\nVersion: {version}\nSummary: {SUMMARY}\nLicense: Apache-2.0\n"
+            f"License-File: LICENSE\nLicense-File: NOTICE\n"
             f"Requires-Python: >=3.8\nDescription-Content-Type: text/markdown\n\n{readme}")
 
 
@@ -78,12 +88,12 @@ def record_of(files, record):
     return "".join(lines) + f"{record},,\n"
 
 
-def wheel_files(version, tag, extensions, license_text):
+def wheel_files(version, tag, extensions):
     module = HERE / "python" / "sqlite_tidemark"
     info = f"sqlite_tidemark-{version}.dist-info"
     files = {f"sqlite_tidemark/{path.name}": path.read_bytes() for path in sorted(module.glob("*.py"))}
     files.update((f"sqlite_tidemark/{name}", content) for name, content in extensions.items())
-    files[f"{info}/LICENSE"] = license_text
+    files.update((f"{info}/{name}", content) for name, content in read_licenses().items())
     files[f"{info}/METADATA"] = wheel_metadata(version).encode()
     files[f"{info}/WHEEL"] = (f"Wheel-Version: 1.0\nGenerator: tidemark {version}\nRoot-Is-Purelib: false\n"
                               f"Tag: {tag}\n").encode()
@@ -104,15 +114,15 @@ def main(argv):
     if len(argv) != 3:
         sys.exit(__doc__)
     build, out = pathlib.Path(argv[1]), pathlib.Path(argv[2])
-    version, extensions = read_version(build), read_extensions(build)
-    license_text = (HERE.parent.parent / "LICENSE").read_bytes()
+    extensions = link_extensions(build)
+    version = read_version(build)
     out.mkdir(parents=True, exist_ok=True)
-    # Not manylinux: what the extensions link is the machine's own.
+    # Not manylinux: glibc, and tidemark_net's libcurl and OpenSSL, are this machine's.
     tag = f"py3-none-linux_{platform.machine()}"
     tarball = out / f"{NAME}-{version}.tgz"
     wheel = out / f"sqlite_tidemark-{version}-{tag}.whl"
-    write_tarball(tarball, npm_files(version, extensions, license_text))
-    write_wheel(wheel, wheel_files(version, tag, extensions, license_text))
+    write_tarball(tarball, npm_files(version, extensions))
+    write_wheel(wheel, wheel_files(version, tag, extensions))
     print(tarball, wheel, sep="\n")
 
 

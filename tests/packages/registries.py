@@ -4,6 +4,7 @@ import csv
 import hashlib
 import io
 import pathlib
+import re
 import sys
 import zipfile
 
@@ -51,6 +52,10 @@ def build_packages(build, root, out):
     return names
 
 
+def libraries_of(extension):
+    return set(re.findall(r"NEEDED.*\[(.*)\]", run("readelf", "-d", extension)))
+
+
 def check_record(wheel):
     """As PEP 427 has it, which pip does not look at: each file, its size and its hash, but for RECORD's own."""
     with zipfile.ZipFile(wheel) as archive:
@@ -81,7 +86,10 @@ def check_npm(build, root, scratch):
     project = scratch / "project"
     project.mkdir()
     (project / "package.json").write_text("{}")
-    run("npm", "install", "--offline", "--no-audit", "--no-fund", tarball, cwd=project, npm_config_cache=str(scratch / "cache"))
+    run("npm", "install", "--offline", "--no-audit", "--no-fund", tarball, cwd=project,
+        npm_config_cache=str(scratch / "cache"))
+    expect_equal(libraries_of(project / "node_modules/sqlite-tidemark/tidemark.so"), {"libc.so.6", "libm.so.6"},
+                 "what tidemark.so needs of the machine")
     same, path, net = run("node", "-e", NODE, cwd=project).splitlines()
     expect_equal(same, f"true {version_of(build)}", "what Node reads")
     expect(pathlib.Path(path).is_file() and pathlib.Path(net).is_file(), f"there is no file {path}, or no {net}")
