@@ -11,17 +11,22 @@ import zipfile
 from installed import version_of
 from scratch import expect, expect_equal, run, shell
 
-PYTHON = """
+# Only tidemark_net knows this target.
+SINK = "INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('s', 'logs', 's3://bucket/prefix', 'csv')"
+
+PYTHON = f"""
 import sqlite3, sqlite_tidemark
 conn = sqlite3.connect(":memory:")
 sqlite_tidemark.load(conn)
 sqlite_tidemark.load_net(conn)
 conn.execute("CREATE VIRTUAL TABLE logs USING tidemark(body TEXT)")
 conn.execute("INSERT INTO logs VALUES ('a'), ('b')")
+conn.execute("{SINK}")
 print(conn.execute("SELECT max(since) FROM logs").fetchone()[0], sqlite_tidemark.__version__)
 print(sqlite_tidemark.loadable_path())
 try:
     conn.load_extension(sqlite_tidemark.loadable_path())
+    print("loaded")
 except sqlite3.OperationalError as error:
     print(error)
 """
@@ -30,18 +35,20 @@ NODE = """
 const tidemark = require('sqlite-tidemark');
 const loaded = [];
 tidemark.load({ loadExtension: (path) => loaded.push(path) });
-console.log(loaded[0] === tidemark.getLoadablePath(), require('sqlite-tidemark/package.json').version);
+tidemark.loadNet({ loadExtension: (path) => loaded.push(path) });
+console.log(loaded.join() === [tidemark.getLoadablePath(), tidemark.getNetLoadablePath()].join(),
+  require('sqlite-tidemark/package.json').version);
 console.log(tidemark.getLoadablePath());
 import('sqlite-tidemark').then((module) => console.log(module.getNetLoadablePath()));
 """
 
-BETTER = """
+BETTER = f"""
 const Database = require(process.argv[1]);
 const tidemark = require('sqlite-tidemark');
 const db = new Database(':memory:');
 tidemark.load(db);
 tidemark.loadNet(db);
-db.exec("CREATE VIRTUAL TABLE logs USING tidemark(body TEXT); INSERT INTO logs VALUES ('a'), ('b')");
+db.exec("CREATE VIRTUAL TABLE logs USING tidemark(body TEXT); INSERT INTO logs VALUES ('a'), ('b'); {SINK}");
 console.log(db.prepare('SELECT max(since) FROM logs').pluck().get());
 """
 
@@ -57,10 +64,12 @@ def libraries_of(extension):
 
 
 def check_record(wheel):
-    """As PEP 427 has it, which pip does not look at: each file, its size and its hash, but for RECORD's own."""
+    """As PEP 427 has it, which pip does not look at: the tag; each file, its size and its hash, but for RECORD's."""
     with zipfile.ZipFile(wheel) as archive:
         files = {name: archive.read(name) for name in archive.namelist()}
     record = next(name for name in files if name.endswith(".dist-info/RECORD"))
+    tag = pathlib.Path(wheel).stem.split("-", 2)[2]
+    expect(f"\nTag: {tag}\n" in files[record.replace("RECORD", "WHEEL")].decode(), f"WHEEL does not have the tag {tag}")
     recorded = {name: (digest, size) for name, digest, size in csv.reader(io.StringIO(files[record].decode()))}
     wanted = {name: ("sha256=" + base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip("="),
                      str(len(content))) for name, content in files.items()}

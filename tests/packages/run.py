@@ -26,8 +26,8 @@ def passes(name, build):
         try:
             CHECKS[name](build, ROOT, pathlib.Path(scratch))
             verdict = "ok"
-        except Failure as failure:
-            verdict = f"FAILED\n{failure}"
+        except (Failure, OSError, ValueError, LookupError) as failure:
+            verdict = f"FAILED\n{type(failure).__name__}: {failure}"
     print(f"{name}: {verdict} ({time.monotonic() - started:.1f} s)", flush=True)
     return verdict == "ok"
 
