@@ -171,6 +171,11 @@ def handler_of(receiver):
         protocol_version = "HTTP/1.1"
         wbufsize = -1  # an answer leaves in one piece, not head first
 
+        def handle_expect_100(self):
+            go_on = super().handle_expect_100()
+            self.wfile.flush()  # curl holds a body above 1 MiB back until it has this, or for a second
+            return go_on
+
         def do_POST(self):
             body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             try:
