@@ -6,6 +6,7 @@
 #                             sh tests/run.sh --packages [name...]
 #                             sh tests/run.sh --valgrind [name...]
 #                             sh tests/run.sh --browser [name...]
+#                             sh tests/run.sh --soak [minutes]
 #                             sh tests/run.sh --bench [option...]
 #                             sh tests/run.sh --fuzz [--seconds N] [--keep] [target...]
 #   --sanitize  under AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer, in build-sanitize
@@ -18,6 +19,7 @@
 #   --packages  meson install, the npm package, the wheel and Debian's packages, built and used (tests/packages)
 #   --valgrind  a chosen part of the tests under memcheck (tests/valgrind): half an hour and more
 #   --browser   the page of sql/report.sql in headless Chromium (tests/browser)
+#   --soak      continuous use by the clock, an hour or so many minutes: two sinks, retention, timers (tests/soak)
 #   --bench     no test: how fast and how small, beside other ways to keep the same rows, built to be fast in build-bench
 #               (its options: tests/bench/run.py --help)
 #   --fuzz      bytes that a reader does not bear, looked for by clang's libFuzzer in build-fuzz, N seconds (600) a target
@@ -60,7 +62,7 @@ while [ $# -gt 0 ]; do
   --sanitize) sanitize=yes ;;
   --coverage) coverage=yes ;;
   --long) long=yes ;;
-  --hosts | --readers | --clients | --browser | --packages | --valgrind) others=${others:+$others }${1#--} ;;
+  --hosts | --readers | --clients | --browser | --packages | --valgrind | --soak) others=${others:+$others }${1#--} ;;
   -h | --help)
     usage
     exit 0
@@ -77,7 +79,7 @@ done
 
 case $others in
 *' '*)
-  echo "--hosts, --readers, --clients, --browser, --packages and --valgrind are runs of their own" >&2
+  echo "--hosts, --readers, --clients, --browser, --packages, --valgrind and --soak are runs of their own" >&2
   exit 2
   ;;
 esac
@@ -97,6 +99,7 @@ clients)
     ruby-sqlite3 tcl libsqlite3-tcl
   ;;
 valgrind) install_missing python3 valgrind ;;
+soak) install_missing python3 ;;
 browser) install_missing python3 chromium fonts-dejavu-core ;;
 packages)
   # Nodesource's nodejs has npm; Debian's has not.
