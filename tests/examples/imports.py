@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+"""What sql/examples imports from files, each row once: again, grown, killed at changes of files, refused.
+
+  imports.py --kill-at LIBRARY TIDEMARK [--shell SQLITE3] [--preload LIBRARY] [TEST...]
+
+What is expected is what Python's csv and json read in the same files.
+"""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+import examples  # noqa: E402
+
+KILL_AT = ""
+if os.access("/dev/shm", os.W_OK):  # what is killed here is a process, not the machine: no need for a disk's syncs
+    tempfile.tempdir = "/dev/shm"
+
+
+class Import(examples.Case):
+    """The file `script` takes `file` into `table`, whose `columns` are what expected() reads there."""
+
+    def setUp(self):
+        super().setUp()
+        self.file = pathlib.Path(self.folder.name, "it's $a file." + self.kind)
+        # Of what the script starts, sqlite3 alone is to be killed, and has the sanitizer's library.
+        stand_in = pathlib.Path(self.folder.name, "bin", "sqlite3")
+        stand_in.parent.mkdir()
+        preload = f"{examples.PRELOAD} {KILL_AT} libsqlite3.so.0".strip()
+        stand_in.write_text(f"#!/bin/sh\nLD_PRELOAD='{preload}' exec '{examples.SHELL}' \"$@\"\n")
+        stand_in.chmod(0o755)
+        self.environment["PATH"] = f"{stand_in.parent}:{os.environ['PATH']}"
+
+    def run_script(self, kill_at=None):
+        script = examples.EXAMPLES / f"import-{self.kind}.sh"
+        environment = dict(self.environment, **({"TIDE_KILL_AT": str(kill_at)} if kill_at else {}))
+        return subprocess.run(["sh", script, self.database, self.file.name], env=environment, cwd=self.folder.name,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=examples.LONG_S)
+
+    def imported(self):
+        there = self.read(f"SELECT 1 FROM sqlite_schema WHERE name = '{self.table}'")
+        output = self.sql(f".mode json\nSELECT {self.columns} FROM {self.table} ORDER BY since;") if there else ""
+        return [tuple(row.values()) for row in json.loads(output or "[]")]
+
+    def assert_imported(self, new):
+        done = self.run_script()
+        self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", f"{new} new rows\n"))
+        self.assertEqual(self.imported(), self.expected())
+
+    def assert_refused(self, words):
+        before = self.content()
+        done = self.run_script()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertIn(words, done.stderr)
+        self.assertEqual(self.content(), before)
+
+    def write_text(self, text):
+        with open(self.file, "a", encoding="utf-8", newline="") as file:
+            file.write(text)
+
+
+class Life:
+    """What both kinds of files go through."""
+
+    def test_again_and_grown(self):
+        self.extend(0, 4)
+        self.assert_imported(4)
+        before = self.content()
+        self.assert_imported(0)
+        self.assertEqual(self.content(), before)
+        self.extend(4, 7)
+        self.assert_imported(3)
+
+    def test_killed(self):
+        """Each time all rows are there, or none of the new ones; what is run again ends with each once."""
+        self.extend(0, 3)
+        self.assert_imported(3)
+        self.extend(3, 7)
+        before, killed = self.expected()[:3], 0
+        for at in range(1, 20, 4):
+            killed += self.run_script(at).returncode != 0
+            self.assertIn(self.imported(), (before, self.expected()))
+        self.assertGreater(killed, 3)
+        done = self.run_script()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(self.imported(), self.expected())
+
+    def test_half_a_line_waits(self):
+        self.extend(0, 2)
+        self.assert_imported(2)
+        whole = self.file.read_bytes()
+        self.extend(2, 3)
+        self.file.write_bytes(self.file.read_bytes()[:-9])
+        self.assertGreater(self.file.stat().st_size, len(whole))
+        self.assert_refused(f"{self.file.name} ends in the middle of a line")
+        self.file.write_bytes(whole)
+        self.extend(2, 3)
+        self.assert_imported(1)
+
+    def test_no_such_file(self):
+        self.assert_refused("No such file")
+
+
+class Csv(Life, Import):
+    kind = "csv"
+    table = "logs"
+    columns = "source, ts, level, component, body, attrs"
+
+    def setUp(self):
+        super().setUp()
+        self.bodies = ['a "quoted", text', "two\nlines\n\nand a third", "", "größer", "it's", "\\", "plain"]
+
+    def extend(self, first, end):
+        with open(self.file, "a", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            if file.tell() == 0:
+                writer.writerow(("ts", "source", "level", "component", "body", "attrs"))
+            writer.writerows((i, f"s{i % 2}", "info", "", self.bodies[i], '{"n": 1}') for i in range(first, end))
+
+    def expected(self):
+        with open(self.file, encoding="utf-8", newline="") as file:
+            return [(row["source"], int(row["ts"]), *(row[name] or None for name in self.columns.split(", ")[2:]))
+                    for row in csv.DictReader(file)]
+
+    def test_another_file_of_the_name(self):
+        self.extend(0, 4)
+        self.assert_imported(4)
+        self.file.unlink()
+        self.extend(0, 1)
+        self.assert_refused("another one has its name")
+
+    def test_lines_that_are_not_as_the_first(self):
+        for line, words in (("1,s\n", "line 7: expected 6 columns"), ("1,s,,,,,,\n", "line 7: expected 6 columns"),
+                            ('1,s,,,"no end,\n', "unterminated"), ("later,s,,,,\n", "TIMESTAMP_MS column logs.ts")):
+            self.file.unlink(missing_ok=True)
+            self.extend(0, 2)
+            self.write_text(line)
+            self.assert_refused(words)
+
+    def test_an_empty_file(self):
+        self.write_text("")
+        self.assert_refused(f"{self.file.name} is empty")
+
+
+class Ndjson(Life, Import):
+    kind = "ndjson"
+    table = "events"
+    columns = "source, id, ts, body, entry"
+
+    def extend(self, first, end):
+        """The third of three has no id; an empty line stands before it."""
+        for i in range(first, end):
+            row = {"id": f"id-{i}", "source": f"s{i % 2}", "ts": i, "body": f'a "quoted"\ttext,\nit\'s ä\x1f{i}'}
+            if i % 3 == 2:
+                del row["id"]
+                self.write_text("\n")
+            self.write_text(json.dumps(row, ensure_ascii=i % 2 == 0) + "\n")
+
+    def expected(self):
+        rows = {}
+        for number, line in enumerate(self.file.read_text(encoding="utf-8").split("\n"), 1):
+            if line:
+                row = json.loads(line)
+                key = row.get("id", f"{self.file}:{number}")
+                rows.setdefault(key, (row["source"], key, row["ts"], row["body"], line))
+        return list(rows.values())
+
+    def test_another_file_with_the_same_ids(self):
+        self.extend(0, 2)
+        self.assert_imported(2)
+        expected = self.expected()
+        self.file = self.file.with_name("other.ndjson")
+        self.extend(0, 2)
+        self.assertEqual(self.run_script().stdout, "0 new rows\n")
+        self.assertEqual(self.imported(), expected)
+
+    def test_a_line_that_is_no_object_is_named(self):
+        self.run_script()
+        for line in ('{"id":\n', "[1]\n", "text\n", '{"id": "1", "body": "\x1f"}\n'):
+            self.file.unlink(missing_ok=True)
+            self.extend(0, 3)
+            self.write_text(line)
+            self.extend(4, 5)
+            self.assert_refused(f"{self.file.name} is not imported: line 5 is not an object of JSON")
+
+
+if __name__ == "__main__":
+    if sys.argv[1] != "--kill-at":
+        sys.exit(__doc__)
+    KILL_AT = os.path.abspath(sys.argv[2])
+    del sys.argv[1:3]
+    examples.main()
