@@ -294,7 +294,7 @@ def main():
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--rate", type=int, default=5000, help="rows a second")
     parser.add_argument("--shell", default=shutil.which("sqlite3"))
-    parser.add_argument("--preload", default="", help="a library for LD_PRELOAD: the sanitizer's, with memory of its own")
+    parser.add_argument("--preload", default="", help="the sanitizer's library: memory is not looked at then")
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("minutes", type=int, nargs="?")
     options = parser.parse_args()
