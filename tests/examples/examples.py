@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """The files of sql/examples as people run them: in the stock shell, again, killed at each statement, after a rewind.
 
-  examples.py TIDEMARK [--shell SQLITE3] [--preload LIBRARY] [TEST...]
+  examples.py [--shell PATH] [--preload LIBRARY] TIDEMARK [TEST...]
 
 What is expected is what plain SQL says of an ordinary table, `twin`, that has every row ever written.
 """
-import argparse
-import contextlib
 import json
 import os
 import pathlib
@@ -14,68 +12,13 @@ import shutil
 import sqlite3
 import subprocess
 import sys
-import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-EXAMPLES = ROOT / "sql" / "examples"
+import case
+from case import EXAMPLES, LONG_S, ROOT, Case
+
 sys.path.insert(0, str(ROOT / "tests" / "forward"))
 from receiver import Receiver  # noqa: E402
-
-MODULE = ""
-SHELL = "sqlite3"
-PRELOAD = ""
-LONG_S = 60  # for what takes a moment
-
-SCHEMA = """
-CREATE VIRTUAL TABLE logs USING tidemark(source TEXT NOT NULL, ts TIMESTAMP_MS, level TEXT, component TEXT, body TEXT,
-  attrs JSON, partition_by=source, segment_rows=16);
-CREATE TABLE twin(
-  since INTEGER PRIMARY KEY, source TEXT, ts INTEGER, level TEXT, component TEXT, body TEXT, attrs TEXT);
-"""
-
-WRITE = """
-WITH RECURSIVE c(n) AS (SELECT %d UNION ALL SELECT n + 1 FROM c WHERE n < %d)
-INSERT INTO logs SELECT 's' || (n %% 3), n * 700000, 'info', nullif('c' || (n %% 5), 'c0'),
-  CASE WHEN n %% 7 THEN 'word' || (n %% 11) || ' in ä' || n END,
-  CASE n %% 4 WHEN 0 THEN '{"n":' || n || '}' WHEN 1 THEN 'no' END
-  FROM c;
-INSERT INTO twin SELECT since, * FROM logs WHERE since > (SELECT coalesce(max(since), 0) FROM twin) ORDER BY since;
-"""
-
-
-class Case(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory(prefix="tidemark.")
-        self.addCleanup(self.folder.cleanup)
-        self.database = os.path.join(self.folder.name, "test.db")
-        self.written = 0
-        self.environment = dict(os.environ, HOME=self.folder.name, LC_ALL="C.UTF-8", TIDEMARK=MODULE)
-        self.sql(SCHEMA)
-
-    def shell(self):
-        environment = dict(self.environment, **({"LD_PRELOAD": PRELOAD} if PRELOAD else {}))
-        return subprocess.Popen([SHELL, "-batch", "-cmd", ".load '%s'" % MODULE, self.database], stdin=subprocess.PIPE,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment, text=True)
-
-    def sql(self, sql):
-        process = self.shell()
-        output, errors = process.communicate(sql, timeout=LONG_S)
-        self.assertEqual((process.returncode, errors), (0, ""))
-        return output.rstrip("\n")
-
-    def write(self, count=60):
-        self.sql(WRITE % (self.written + 1, self.written + count))
-        self.written += count
-
-    def read(self, sql):
-        """What ordinary tables hold, as any client of SQLite sees them."""
-        with contextlib.closing(sqlite3.connect(self.database)) as db:
-            return db.execute(sql).fetchall()
-
-    def content(self):
-        with open(self.database, "rb") as file:
-            return file.read()
 
 
 class Sink:
@@ -202,17 +145,12 @@ class Forward(Case):
         self.environment.update(MAX_ROWS="9", no_proxy="*")
 
     def start_script(self):
-        environment = dict(self.environment, PATH=os.path.dirname(SHELL) + ":" + os.environ["PATH"])
-        if PRELOAD:  # sh and curl have it too, whose leaks are their own
-            environment.update(LD_PRELOAD=PRELOAD, ASAN_OPTIONS="detect_leaks=0")
-        return subprocess.Popen(["sh", EXAMPLES / "forward.sh", self.database, self.receiver.url], env=environment,
-                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return self.start("sh", EXAMPLES / "forward.sh", self.database, self.receiver.url)
 
     def run_script(self):
         """Its status and what it says of errors."""
-        process = self.start_script()
-        _, errors = process.communicate(timeout=LONG_S)
-        return process.returncode, errors
+        status, _, errors = self.command("sh", EXAMPLES / "forward.sh", self.database, self.receiver.url)
+        return status, errors
 
     def assert_exact(self):
         self.assertEqual(self.run_script(), (0, ""))
@@ -262,7 +200,7 @@ class Forward(Case):
 class Journal(Case):
     """A stand-in for journalctl prints what is behind a cursor of a sample in its JSON form."""
 
-    STAND_IN = """#!/bin/sh
+    STAND_IN = """
 [ -z "${OTHER-}" ] || (unset OTHER; sh $IMPORT) || exit
 for word; do case $word in --after-cursor=*) cursor=${word#*=} ;; esac; done
 [ -n "${cursor-}" ] || exec cat "$SAMPLE"
@@ -272,19 +210,13 @@ sed "1,/\\"__CURSOR\\":\\"$cursor\\"/d" "$SAMPLE"
     def setUp(self):
         super().setUp()
         self.sample = pathlib.Path(self.folder.name, "sample")
-        stand_in = pathlib.Path(self.folder.name, "bin", "journalctl")
-        stand_in.parent.mkdir()
-        stand_in.write_text(self.STAND_IN)
-        stand_in.chmod(0o755)
+        self.add_program("journalctl", self.STAND_IN)
         self.environment.update(SAMPLE=str(self.sample))
-        self.environment["PATH"] = "%s:%s:%s" % (stand_in.parent, os.path.dirname(SHELL), os.environ["PATH"])
 
     def run_script(self, script=EXAMPLES / "import-journald.sh"):
-        environment = dict(self.environment)
-        if PRELOAD:
-            environment.update(LD_PRELOAD=PRELOAD, ASAN_OPTIONS="detect_leaks=0")
-        return subprocess.run(["sh", script, self.database], env=environment,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LONG_S)
+        """Its status and what it says of errors."""
+        status, _, errors = self.command("sh", script, self.database)
+        return status, errors
 
     def extend(self, *messages):
         with open(self.sample, "a", encoding="utf-8") as file:
@@ -304,18 +236,26 @@ sed "1,/\\"__CURSOR\\":\\"$cursor\\"/d" "$SAMPLE"
         for count in (1, 2):
             self.extend(*messages)
             for _ in range(2):
-                done = self.run_script()
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertEqual(self.run_script(), (0, ""))
                 self.assertEqual(self.bodies(), [text.hex().upper() for text in texts] * count)
         self.assertEqual(self.sql("SELECT unit, priority, min(ts), max(ts) FROM journal GROUP BY unit, priority"),
                          "it's.service|6|%d|%d" % (10**15 + 1, 10**15 + self.written))
+
+    def test_what_journalctl_said(self):
+        """Colours, bytes that are no text, a field of several values, one that is too long, none."""
+        shutil.copy(pathlib.Path(__file__).with_name("journal.ndjson"), self.sample)
+        self.assertEqual(self.run_script(), (0, ""))
+        entries = [json.loads(line) for line in self.sample.read_text(encoding="utf-8").splitlines()]
+        kept = self.sql("SELECT json_array(hex(body), json(fields)) FROM journal ORDER BY since").split("\n")
+        self.assertEqual([json.loads(row) for row in kept],
+                         [[text_of(entry.get("MESSAGE")).hex().upper(), entry] for entry in entries])
 
     def test_two_at_once(self):
         """The other begins and ends while this one reads the journal."""
         for _ in range(2):
             self.extend("one", "two")
             self.environment.update(OTHER="1", IMPORT="%s %s" % (EXAMPLES / "import-journald.sh", self.database))
-            self.assertEqual(self.run_script().returncode, 0)
+            self.assertEqual(self.run_script()[0], 0)
         self.assertEqual(len(self.bodies()), 4)
 
     def test_killed_between_rows_and_cursor(self):
@@ -323,42 +263,74 @@ sed "1,/\\"__CURSOR\\":\\"$cursor\\"/d" "$SAMPLE"
         script = pathlib.Path(self.folder.name, "killed.sh")
         script.write_text(text.replace("\nUPDATE journal_cursor", "\n.system kill -9 $PPID\nUPDATE journal_cursor"))
         self.extend("one", "two")
-        self.assertNotEqual(self.run_script(script).returncode, 0)
-        self.assertEqual(self.run_script().returncode, 0)
+        self.assertNotEqual(self.run_script(script)[0], 0)
+        self.assertEqual(self.run_script()[0], 0)
         self.assertEqual(len(self.bodies()), 2)
 
     def test_half_an_entry_adds_none(self):
         self.extend("one", "two")
-        self.assertEqual(self.run_script().returncode, 0)
+        self.assertEqual(self.run_script()[0], 0)
         self.extend("three")
         whole = self.sample.read_text()
         self.sample.write_text(whole + whole.splitlines()[0][:40])
-        self.assertNotEqual(self.run_script().returncode, 0)
+        self.assertNotEqual(self.run_script()[0], 0)
         self.assertEqual(len(self.bodies()), 2)
         self.sample.write_text(whole)
-        self.assertEqual(self.run_script().returncode, 0)
+        self.assertEqual(self.run_script()[0], 0)
         self.assertEqual(len(self.bodies()), 3)
 
 
-@unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze here")
-class Units(unittest.TestCase):
+def text_of(message):
+    if isinstance(message, list):
+        return bytes(message) if isinstance(message[0], int) else "\n".join(message).encode()
+    return (message or "").encode()
+
+
+class Timers(Case):
+    """What a timer calls ticks and keeps house, in the places of this test."""
+
+    def setUp(self):
+        super().setUp()
+        os.rename(self.database, os.path.join(self.folder.name, "my.db"))
+        self.database = os.path.join(self.folder.name, "my.db")
+        self.sql("INSERT INTO tidemark_sink(sink, dataset, target, format) VALUES ('a', 'logs', 'file://%s', 'ndjson');"
+                 % self.folder.name)
+        self.write(20)
+
+    def here(self, text):
+        return text.replace("/var/lib/tidemark", self.folder.name).replace("/usr/share/tidemark", str(ROOT))
+
+    def run_line(self, line, stdin=subprocess.DEVNULL, **environment):
+        environment["LD_LIBRARY_PATH"] = os.path.dirname(case.bench.module)
+        status, output, errors = self.command("sh", "-c", line, stdin=stdin, **environment)
+        self.assertEqual((status, errors), (0, ""))
+        return output
+
+    def shipped(self):
+        return sum(len(file.read_text().splitlines()) for file in pathlib.Path(self.folder.name).rglob("*.ndjson"))
+
+    def test_crontab(self):
+        lines = [line for line in self.here((EXAMPLES / "crontab").read_text()).splitlines() if line[0] != "#"]
+        variables = dict(line.split("=", maxsplit=1) for line in lines if line[0].isalpha())
+        for line in lines[len(variables):]:
+            self.assertEqual(self.run_line(line.split(maxsplit=5)[5], **variables), "")
+        self.assertEqual(self.shipped(), 20)
+        self.assertEqual(self.sql("SELECT sum(tail_rows) FROM tidemark_stat"), "0", "housekeeping seals")
+
+    def test_service(self):
+        lines = self.here((EXAMPLES / "tidemark-tick.service").read_text()).splitlines()
+        unit = dict(line.split("=", maxsplit=1) for line in lines if "=" in line and line[0] != "#")
+        with open(unit["StandardInput"].removeprefix("file:"), encoding="utf-8") as script:
+            output = self.run_line(unit["ExecStart"].removeprefix("/usr/bin/"), script)
+        self.assertIn("a (logs): 20 rows", output)
+        self.assertEqual(self.shipped(), 20)
+
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "there is no systemd-analyze here")
     def test_systemd_finds_nothing_wrong(self):
         units = [EXAMPLES / "tidemark-tick.timer", EXAMPLES / "tidemark-tick.service"]
         done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, timeout=LONG_S)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 
 
-def main():
-    global MODULE, SHELL, PRELOAD
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--shell", default=shutil.which("sqlite3"))
-    parser.add_argument("--preload", default="")
-    parser.add_argument("module")
-    parser.add_argument("tests", nargs="*")
-    options = parser.parse_args()
-    MODULE, SHELL, PRELOAD = os.path.abspath(options.module), options.shell, options.preload
-    unittest.main(argv=[sys.argv[0], *options.tests])
-
-
 if __name__ == "__main__":
-    main()
+    case.main()

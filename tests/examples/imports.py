@@ -10,36 +10,24 @@ import json
 import os
 import pathlib
 import subprocess
-import sys
-import tempfile
 
-sys.dont_write_bytecode = True
-import examples  # noqa: E402
-
-KILL_AT = ""
-if os.access("/dev/shm", os.W_OK):  # what is killed here is a process, not the machine: no need for a disk's syncs
-    tempfile.tempdir = "/dev/shm"
+import case
 
 
-class Import(examples.Case):
+class Import(case.Case):
     """The file `script` takes `file` into `table`, whose `columns` are what expected() reads there."""
 
     def setUp(self):
         super().setUp()
         self.file = pathlib.Path(self.folder.name, "it's $a file." + self.kind)
-        # Of what the script starts, sqlite3 alone is to be killed, and has the sanitizer's library.
-        stand_in = pathlib.Path(self.folder.name, "bin", "sqlite3")
-        stand_in.parent.mkdir()
-        preload = f"{examples.PRELOAD} {KILL_AT} libsqlite3.so.0".strip()
-        stand_in.write_text(f"#!/bin/sh\nLD_PRELOAD='{preload}' exec '{examples.SHELL}' \"$@\"\n")
-        stand_in.chmod(0o755)
-        self.environment["PATH"] = f"{stand_in.parent}:{os.environ['PATH']}"
+        # Of what the script starts, sqlite3 alone is to be killed.
+        self.environment["PATH"] = os.pathsep.join([self.folder.name, os.environ["PATH"]])
 
     def run_script(self, kill_at=None):
-        script = examples.EXAMPLES / f"import-{self.kind}.sh"
+        script = case.EXAMPLES / f"import-{self.kind}.sh"
         environment = dict(self.environment, **({"TIDE_KILL_AT": str(kill_at)} if kill_at else {}))
         return subprocess.run(["sh", script, self.database, self.file.name], env=environment, cwd=self.folder.name,
-                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=examples.LONG_S)
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=case.LONG_S)
 
     def imported(self):
         there = self.read(f"SELECT 1 FROM sqlite_schema WHERE name = '{self.table}'")
@@ -190,8 +178,4 @@ class Ndjson(Life, Import):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] != "--kill-at":
-        sys.exit(__doc__)
-    KILL_AT = os.path.abspath(sys.argv[2])
-    del sys.argv[1:3]
-    examples.main()
+    case.main()
