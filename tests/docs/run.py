@@ -4,8 +4,8 @@
   examples  a page's SQL, from top to bottom through the stock shell: none of it may fail, and what a block of `text` behind
             it shows is what it prints
   names     every function, module, table, column and option that the product has stands in the reference, and the
-            functions and tables that the pages name are there
-  links     files and headings that a page points to are there
+            functions, tables and columns that the pages name are there
+  links     files and headings that a page points to are there, and its text has lines of 120 characters
 
 Without --only all three. The last line of what is wrong names the page.
 """
@@ -61,7 +61,9 @@ SELECT 'option', o.key FROM json_each(tidemark_set('logs', 'autoflush', 1)) o WH
 # Tables that are Tidemark's own are named in the reference, their columns are not.
 INNER = {"tidemark_registry", "tidemark_sink_state", "tidemark_sink_count", "tidemark_sink_fork", "tidemark_guard"}
 # Named in the pages, and not in SQL: programs, files, C functions.
-OTHERS = re.compile(r"tidemark_(net|core|tests?|status|partition)\b|tidemark_\w*init\b|_tidemark/")
+OTHERS = {"tidemark_net", "tidemark_init"}
+# Targets and formats that have all options of sinks between them; Tidemark says which when it is given none of these.
+SINKS = [("s3://bucket/prefix", "parquet"), ("http://127.0.0.1/path", "ndjson.zst"), ("file:///tmp", "csv")]
 
 
 def surface(arguments):
@@ -69,7 +71,15 @@ def surface(arguments):
     command = [arguments.shell, "-batch", "-cmd", f".load '{arguments.module.resolve()}'", ":memory:"]
     environment = dict(os.environ, **({"LD_PRELOAD": arguments.preload} if arguments.preload else {}))
     done = subprocess.run(command, input=SURFACE, stdout=subprocess.PIPE, text=True, env=environment, check=True)
-    return [line.split(" ") for line in done.stdout.splitlines()]
+    words = [line.split(" ") for line in done.stdout.splitlines()]
+    tries = "".join(f"INSERT INTO tidemark_sink(sink, dataset, target, format, options)"
+                    f" VALUES ('s', 'logs', '{target}', '{form}', '{{\"nope\": 1}}');\n" for target, form in SINKS)
+    net = arguments.module.resolve().with_name("tidemark_net.so")
+    done = subprocess.run(command, input=f".load '{net}'\nCREATE VIRTUAL TABLE logs USING tidemark(a);\n{tries}",
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, check=False)
+    for known in re.findall(r'"nope".*: expected (?:one of )?([a-z0-9_]+(?:(?:, | or )[a-z0-9_]+)*)', done.stdout):
+        words += [["option", name] for name in re.split(", | or ", known)]
+    return words
 
 
 def table_text(reference, table):
@@ -83,23 +93,30 @@ def table_text(reference, table):
 def wrong_names(pages, arguments):
     reference = REFERENCE.read_text(encoding="utf-8")
     wrong = []
-    names = set()
+    names, columns = set(), {}
     for kind, name, *column in surface(arguments):
         names.add(name)
         if kind == "function" and f"`{name}(" not in reference:
             wrong.append(f"{REFERENCE.name} has no function {name}")
-        elif kind in ("module", "option") and name not in reference:
+        elif kind == "module" and name not in reference or kind == "option" and not re.search(rf'[`"]{name}\b', reference):
             wrong.append(f"{REFERENCE.name} has no {kind} {name}")
         elif kind == "column" and name not in reference:
             wrong.append(f"{REFERENCE.name} has no table {name}")
         elif kind == "column" and name not in INNER and not re.search(rf"\b{column[0]}\b", table_text(reference, name)):
             wrong.append(f"{REFERENCE.name} has no column {name}.{column[0]}")
-    if len(names) < 20:
+        elif kind == "column":
+            columns.setdefault(name, set()).add(column[0])
+    for table, there in columns.items():
+        section = re.search(rf"^### {table}$\n(.*?)(?=^##)", reference, re.MULTILINE | re.DOTALL)
+        for row in re.findall(r"^\| (`.*?) \|", section[1] if section else "", re.MULTILINE):
+            wrong += [f"{REFERENCE.name} lists {table}.{name}, which is not there"
+                      for name in re.findall(r"`(\w+)`", row) if name not in there]
+    if "token_env" not in names or "part_size" not in names or len(names) < 60:
         wrong.append(f"the product seems to have {len(names)} names")
     for page in pages:
         text = re.sub(r"tidemark_metrics_\w+", "", page.read_text(encoding="utf-8"))
         for name in sorted(set(re.findall(r"(?<![\w/.-])tidemark_[a-z_]*[a-z](?=[`(,. )'\"])", text)) - names):
-            if not OTHERS.search(name) and f"# TYPE {name}" not in text and f"`{name}` |" not in text:
+            if name not in OTHERS and f"# TYPE {name}" not in text and f"`{name}` |" not in text:
                 wrong.append(f"{page.relative_to(ROOT)} names {name}, which is not there")
     return wrong
 
@@ -114,8 +131,9 @@ def anchors(page):
 
 
 def wrong_links(page):
-    wrong = []
     text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    wrong = [f"a line of more than 120 characters: {line}" for line in text.splitlines()
+             if len(line) > 120 and not line.startswith(("|", "<details"))]
     for link in re.findall(r"\]\(([^)\s]+)\)", text):
         if re.match(r"[a-z]+:", link):
             continue
