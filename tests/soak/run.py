@@ -138,7 +138,7 @@ class Soak:
         bench.sql(SCHEMA % {"keep": self.keep, "segment": max(16, min(65536, self.keep // 4)), "folder": bench.folder,
                             "url": self.receiver.url})
         self.writer, self.ticker = Life("write", bench), Life("tick", bench)
-        self.ticks = 0
+        self.ticks = self.due = self.sampled_at = 0
         self.tick = self.upkeep = None
         self.wal = 0
 
@@ -164,10 +164,11 @@ class Soak:
         self.writer.stop()
         self.ticker.stop()
         # What came after the last tick leaves with this one, and then all but `keep` rows of each source may go.
-        for self.tick, self.upkeep in ((self.bench.start_script("tick.sql"), None),
-                                       (None, self.bench.start_script("maintain.sql"))):
-            self.finish_tick()
-            self.finish_upkeep()
+        self.due = self.committed
+        self.tick = self.bench.start_script("tick.sql")
+        self.finish_tick()
+        self.upkeep = self.bench.start_script("maintain.sql")
+        self.finish_upkeep()
 
     def start_tick(self):
         """The shell and the long-lived connection take turns."""
@@ -215,13 +216,12 @@ class Soak:
         self.wal = 0
         if len(self.samples) == 1:
             print("minute        rows   rows/s  writer MiB  ticker MiB  WAL MiB  file MiB      lag")
-            self.began = 0
         sample = self.samples[-1]
         mib = [value / MIB for value in sample[2:6]]
         print("%6.2f %11s %8s %11.1f %11.1f %8.1f %9.1f %8s" % (
-            second / 60, f"{sample.rows:,}", f"{(sample.rows - earlier) / (elapsed - self.began):,.0f}", *mib,
+            second / 60, f"{sample.rows:,}", f"{(sample.rows - earlier) / (elapsed - self.sampled_at):,.0f}", *mib,
             f"{lag:,}"), flush=True)
-        self.began = elapsed
+        self.sampled_at = elapsed
 
 
 def growth(samples, name, slack):
