@@ -41,7 +41,7 @@ CREATE TEMP TABLE report_sink AS
   SELECT k.sink, k.dataset, k.target, k.format, k.state, coalesce(sum(l.rows), 0) AS behind,
          coalesce(sum(l.rows > 0), 0) AS behind_parts, min(iif(l.rows > 0, oldest_at, NULL)) AS oldest_at,
          (SELECT max(committed_at) FROM tidemark_export_log e
-           WHERE (e.sink, e.dataset) = (k.sink, k.dataset)) AS last_at,
+           WHERE (e.sink, e.dataset) = (k.sink, k.dataset) AND kind = 'batch') AS last_at,
          row_number() OVER (ORDER BY coalesce(sum(l.rows), 0) DESC, k.sink, k.dataset) AS place
     FROM tidemark_sink k LEFT JOIN tidemark_lag l USING (sink, dataset) GROUP BY k.sink, k.dataset;
 DROP TABLE IF EXISTS temp.report_column;
@@ -83,6 +83,7 @@ INSERT OR IGNORE INTO report_text(text)
   UNION SELECT sink FROM report_batch UNION SELECT partition FROM report_batch UNION SELECT error FROM tidemark_batch
   UNION SELECT sink FROM report_event UNION SELECT partition FROM report_event UNION SELECT reason FROM report_event
   UNION SELECT sink FROM report_recent UNION SELECT partition FROM report_recent UNION SELECT object FROM report_recent
+  UNION SELECT state FROM report_sink UNION SELECT kind FROM report_event
   UNION SELECT sink FROM tidemark_dead UNION SELECT quote(sink) FROM tidemark_dead
   UNION SELECT file FROM pragma_database_list WHERE name = 'main';
 DELETE FROM report_text WHERE text IS NULL;
@@ -308,7 +309,7 @@ WITH chart AS (
 SELECT '<article>
 <h3>' || s.html || ' <span class="state'
   || CASE WHEN state = 'active' THEN '' WHEN state IN ('blocked', 'diverged') THEN ' bad' ELSE ' off' END
-  || '">' || state || '</span></h3>
+  || '">' || (SELECT html FROM report_text WHERE text = state) || '</span></h3>
 <p class="dim">' || d.html || ' → ' || coalesce(t.html || ', ' || f.html, 'plain SQL') || '</p>
 <p>' || CASE behind WHEN 0 THEN 'Has all there is'
   ELSE printf('Behind by %,d rows in %,d partitions, the oldest for ', behind, behind_parts)
@@ -423,7 +424,7 @@ SELECT '<section aria-labelledby="gaps">
 <thead><tr><th scope="col">at</th><th scope="col">what</th><th scope="col">sink</th><th scope="col">partition</th>'
   || '<th scope="col" class="n">rows</th><th scope="col" class="more">reason</th></tr></thead>
 <tbody>' WHERE EXISTS (SELECT 1 FROM report_event);
-SELECT '<tr><td>' || datetime(committed_at / 1000, 'unixepoch') || '</td><td>' || kind || '</td><td>' || s.html
+SELECT '<tr><td>' || datetime(committed_at / 1000, 'unixepoch') || '</td><td>' || (SELECT html FROM report_text WHERE text = kind) || '</td><td>' || s.html
     || '</td><td>' || p.html || printf('</td><td class="n">%,d</td><td class="more">', rows)
     || coalesce(r.html, '') || '</td></tr>'
   FROM report_event JOIN report_text s ON s.text = sink JOIN report_text p ON p.text = partition

@@ -22,7 +22,8 @@ rows=$(mktemp)
 trap 'rm -f "$rows"' EXIT
 
 sql() {
-  sqlite3 -batch -bail -cmd ".load '${TIDEMARK:-tidemark}'" -cmd '.timeout 10000' "$database" "$1"
+  sqlite3 -init /dev/null -batch -bail -list -noheader -cmd ".load '${TIDEMARK:-tidemark}'" -cmd '.timeout 10000' \
+    "$database" "$1"
 }
 
 authorization() {
@@ -44,8 +45,16 @@ forward() {
     echo "batch $1 was taken over by another run" >&2
     exit 1
   fi
-  authorization | curl --config - --silent --show-error --fail --max-time 60 --output /dev/null \
-    --header "Idempotency-Key: \"$key\"" --header 'Content-Type: application/x-ndjson' --data-binary "@$rows" "$url"
+  status=$(authorization | curl --disable --config - --globoff --silent --show-error --fail --max-time 60 \
+    --output /dev/null --write-out '%{http_code}' --header "Idempotency-Key: \"$key\"" \
+    --header 'Content-Type: application/x-ndjson' --data-binary "@$rows" --url "$url")
+  # A redirect is no success, and 207 says that lines were refused.
+  case $status in
+  207 | [!2]*)
+    echo "batch $1: the receiver answered $status, which is not that it has all of it" >&2
+    exit 1
+    ;;
+  esac
   sql "SELECT tidemark_ack($1, '', $(wc -c <"$rows"))" >/dev/null
 }
 

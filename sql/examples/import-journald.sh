@@ -21,7 +21,8 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 
 sql() {
-  sqlite3 -batch -bail -cmd ".load '${TIDEMARK:-tidemark}'" -cmd '.timeout 10000' "$database"
+  sqlite3 -init /dev/null -batch -bail -list -noheader -cmd ".load '${TIDEMARK:-tidemark}'" -cmd '.timeout 10000' \
+    "$database"
 }
 
 sql <<'SQL'
@@ -35,6 +36,7 @@ journalctl --output=json --no-pager --quiet ${cursor:+"--after-cursor=$cursor"} 
 [ -s "$folder/entries" ] || exit 0
 printf '%s' "$cursor" >"$folder/cursor"
 cd "$folder"
+case ${TIDEMARK-} in /* | '') ;; */*) TIDEMARK=$OLDPWD/$TIDEMARK ;; esac
 case $database in /*) ;; *) database=$OLDPWD/$database ;; esac
 
 sql <<'SQL'

@@ -3,13 +3,18 @@
 --
 -- For the dataset of the README's first five minutes. Newest is the highest since: the order of commits, not of clocks.
 -- A row replaces one of a lower since alone, so that a rewind changes nothing. What is here stays when retention takes
--- the row from the log.
+-- the row from the log, and goes when logs is dropped and made anew, for its numbers begin again.
 .bail on
 .timeout 10000
 BEGIN IMMEDIATE;
 CREATE TABLE IF NOT EXISTS latest(
   source TEXT NOT NULL, component TEXT NOT NULL, since INTEGER NOT NULL, ts INTEGER, level TEXT, body TEXT,
   PRIMARY KEY(source, component)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS latest_of(log_id TEXT NOT NULL);
+DELETE FROM latest_of WHERE log_id IS NOT (SELECT log_id FROM tidemark_dataset WHERE dataset = 'logs');
+DELETE FROM latest WHERE NOT EXISTS (SELECT 1 FROM latest_of);
+INSERT INTO latest_of
+  SELECT log_id FROM tidemark_dataset WHERE dataset = 'logs' AND NOT EXISTS (SELECT 1 FROM latest_of);
 INSERT INTO tidemark_sink(sink, dataset)
   SELECT 'latest', 'logs' WHERE NOT EXISTS (SELECT 1 FROM tidemark_sink WHERE sink = 'latest' AND dataset = 'logs');
 

@@ -10,7 +10,10 @@
 .timeout 10000
 BEGIN IMMEDIATE;
 CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5(body);
-CREATE TABLE IF NOT EXISTS search_gone(dataset TEXT PRIMARY KEY, rows INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS search_gone(log_id TEXT PRIMARY KEY, rows INTEGER NOT NULL);
+-- In a log that was dropped and made anew numbers begin again: what was here is another's.
+DELETE FROM search_gone WHERE log_id IS NOT (SELECT log_id FROM tidemark_dataset WHERE dataset = 'logs');
+DELETE FROM search WHERE NOT EXISTS (SELECT 1 FROM search_gone);
 INSERT INTO tidemark_sink(sink, dataset)
   SELECT 'search', 'logs' WHERE NOT EXISTS (SELECT 1 FROM tidemark_sink WHERE sink = 'search' AND dataset = 'logs');
 
@@ -24,8 +27,10 @@ INSERT INTO tidemark_export_log(sink, dataset, partition, since, until, rows)
 
 -- Rows that went are known by their number: of every row ever written less those that are there.
 DELETE FROM search WHERE (SELECT sum(written - rows) FROM tidemark_stat WHERE dataset = 'logs')
-    IS NOT (SELECT rows FROM search_gone WHERE dataset = 'logs')
+    IS NOT (SELECT rows FROM search_gone)
   AND rowid IN (SELECT rowid FROM search EXCEPT SELECT since FROM logs);
-INSERT INTO search_gone SELECT dataset, sum(written - rows) FROM tidemark_stat WHERE dataset = 'logs' GROUP BY dataset
-  ON CONFLICT(dataset) DO UPDATE SET rows = excluded.rows WHERE rows <> excluded.rows;
+INSERT INTO search_gone
+  SELECT d.log_id, sum(s.written - s.rows) FROM tidemark_stat s JOIN tidemark_dataset d USING (dataset)
+    WHERE dataset = 'logs' GROUP BY d.log_id
+  ON CONFLICT(log_id) DO UPDATE SET rows = excluded.rows WHERE rows <> excluded.rows;
 COMMIT;

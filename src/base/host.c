@@ -1,6 +1,7 @@
 #include "base/host.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,8 +112,11 @@ static int width(void) {
   return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/* A line that is lost is of no account. */
+/* A line that is lost is of no account; a terminal that was stopped (Ctrl-S) must not stop who holds a lock. */
 static void write_out(const char *text, size_t size) {
+  struct pollfd terminal = {.fd = STDERR_FILENO, .events = POLLOUT};
+  if (poll(&terminal, 1, 0) != 1 || (terminal.revents & POLLOUT) == 0)
+    return;
   const ssize_t written = write(STDERR_FILENO, text, size);
   (void)written;
 }

@@ -97,7 +97,7 @@ void tide_progress_line(const struct tide_progress *progress, int64_t now_ms, in
   }
   if (seconds > 0 && (progress->rows > 0 || progress->bytes > 0))
     put_pace(line, progress, seconds);
-  const int room = width > 1 && width < TIDE_PROGRESS_LINE_SIZE ? width : TIDE_PROGRESS_LINE_SIZE;
+  const int room = width < 1 ? 1 : width < TIDE_PROGRESS_LINE_SIZE ? width : TIDE_PROGRESS_LINE_SIZE;
   const char *text = sqlite3_str_value(line);
   sqlite3_snprintf(room, ret_line, "%s", text != NULL ? text : ""); /* in the last column some terminals wrap */
   sqlite3_free(sqlite3_str_finish(line));

@@ -5,7 +5,7 @@
 
 static void advance(struct tide_check_deleted *deleted, struct tide_check *check, struct tide_err *err) {
   while ((deleted->there = tide_stmt_row(deleted->stmt, err)) && !tide_stmt_are_ints(deleted->stmt, 0, 2))
-    tide_check_report_add(check->report, err, "%s_deleted: since '%s' of partition '%s': both must be integers",
+    tide_check_report_add(check->report, err, "%s_deleted: since '%!.60s' of partition '%!.60s': both must be integers",
                           check->names.dataset, sqlite3_column_text(deleted->stmt, 1),
                           sqlite3_column_text(deleted->stmt, 0));
   if (tide_check_report_take(check->report, "deleted rows", err))

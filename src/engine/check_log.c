@@ -201,7 +201,8 @@ static void check_sink_standing(struct checking *at, const struct sink *sink, st
 
 /* ---- sinks ---- */
 
-static bool next_sink(sqlite3_stmt *stmt, struct sink *sink, bool *ret_has_state, struct tide_err *err) {
+static bool next_sink(struct tide_check *check, sqlite3_stmt *stmt, struct sink *sink, bool *ret_has_state,
+                      struct tide_err *err) {
   tide_free(sink->name);
   *sink = (struct sink){0};
   if (!tide_stmt_row(stmt, err))
@@ -209,6 +210,11 @@ static bool next_sink(sqlite3_stmt *stmt, struct sink *sink, bool *ret_has_state
   const char *name = need_text(stmt, 0, "one of tidemark_sink, tidemark_sink_state and tidemark_export_log", NULL, err);
   if (name != NULL)
     sink->name = tide_copy_string(name, err);
+  for (int i = 2; i <= 5 && name != NULL; i++) {
+    if (sqlite3_column_type(stmt, i) != SQLITE_NULL && !tide_stmt_are_ints(stmt, i, 1))
+      tide_check_report_add(check->report, err, "sink '%s' of dataset %s: its %s is no whole number", sink->name,
+                            check->names.dataset, sqlite3_column_name(stmt, i));
+  }
   sink->registered = sqlite3_column_int(stmt, 1);
   sink->start = sqlite3_column_int64(stmt, 2);
   *ret_has_state = sqlite3_column_int(stmt, 3);
@@ -222,7 +228,7 @@ static void check_sinks(struct checking *at, struct tide_err *err) {
   bool has_state;
   struct tide_check *check = at->check;
   sqlite3_stmt *stmt = tide_checks_sinks(check->db, check->names, err);
-  while (next_sink(stmt, &sink, &has_state, err)) {
+  while (next_sink(check, stmt, &sink, &has_state, err)) {
     if (!has_state)
       tide_check_report_add(check->report, err, "tidemark_sink_state has no row of sink '%s', dataset %s", sink.name,
                             check->names.dataset);

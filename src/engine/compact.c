@@ -212,6 +212,7 @@ static void rewrite_run(struct rewrite *rewrite, struct tide_err *err) {
   const struct tide_pick_run *run = rewrite->run;
   struct tide_dataset *ds = compact->ds;
   tide_dataset_touched(ds);
+  tide_progress_expect(&ds->conn->progress, run->live);
   tide_packer_start(rewrite->packer, compact->partition, run->revision + 1);
   write_run(rewrite, err);
   if (!tide_err_is_set(err))

@@ -55,11 +55,11 @@ static inline int64_t *tide_options_at(struct tide_options *options, const struc
 
 void tide_options_init(struct tide_options *options); /* the fallbacks */
 
-/* The option of that name, ASCII case ignored; NULL when there is none. */
 /* All names, each behind a comma or "or": for the end of a sentence. */
 enum { TIDE_OPTIONS_NAMES_SIZE = 200 };
 void tide_options_names(char ret_names[TIDE_OPTIONS_NAMES_SIZE]);
 
+/* The option of that name, ASCII case ignored; NULL when there is none. */
 const struct tide_option_facts *tide_options_find(const char *name, size_t size);
 
 /* Sets an option to a value as a user wrote it: a number may be text, a column is named. On SQLITE_ERROR, which names

@@ -8,13 +8,18 @@
 #include "store/exportlog.h"
 #include "store/sink_count.h"
 
-/* For who watches: how many rows there are to ship. */
+/* For who watches: how many rows there are to ship. Damage is left to the claim of that partition, which names it and
+ * lets the others go on. */
 static void expect_rows(struct tide_dataset *ds, const struct tide_stat *stat, int64_t above, struct tide_err *err) {
   struct tide_range range = {0};
+  struct tide_err failure = {0};
   if (!ds->conn->progress.active || tide_err_is_set(err))
     return;
-  tide_stats_range(ds, stat, above, stat->last_since, INT64_MAX, &range, err);
-  tide_progress_expect(&ds->conn->progress, range.rows);
+  tide_stats_range(ds, stat, above, stat->last_since, INT64_MAX, &range, &failure);
+  if (!tide_err_is_set(&failure))
+    tide_progress_expect(&ds->conn->progress, range.rows);
+  else if ((failure.rc & 0xff) != SQLITE_CORRUPT)
+    *err = failure;
 }
 
 static void add_part(struct tide_backlog *backlog, const struct tide_stat *stat, struct tide_err *err) {

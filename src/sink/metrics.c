@@ -178,11 +178,13 @@ static void read_dataset(struct reading *reading, struct tide_err *err) {
     read_sink(reading, &sinks->sinks[i], metrics->sinks[reading->first_sink + i].figures, err);
 }
 
-/* Enters damage, and takes back what was read before it was met. */
+/* Enters damage, and takes back what was read before it was met. One that cannot be opened at all, as when a newer
+ * Tidemark made it, is entered as well. */
 static void take_damage(struct reading *reading, struct tide_err *err) {
   const struct tide_err damage = *err;
   struct tide_metrics_dataset *dataset = &reading->metrics->datasets[reading->metrics->ndatasets - 1];
-  if ((damage.rc & 0xff) != SQLITE_CORRUPT)
+  const bool unopened = reading->ds == NULL && damage.rc == SQLITE_ERROR;
+  if ((damage.rc & 0xff) != SQLITE_CORRUPT && !unopened)
     return;
   tide_err_clear(err);
   drop_sinks(reading->metrics, reading->first_sink);

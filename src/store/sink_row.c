@@ -59,12 +59,20 @@ static void check_texts(const struct tide_sink *sink, struct tide_err *err) {
 
 /* max_rows, max_bytes and min_rows may be NULL. */
 static void check_numbers(sqlite3_stmt *stmt, int at, const struct tide_sink *sink, struct tide_err *err) {
-  bool typed = tide_stmt_are_ints(stmt, at, 1) && tide_stmt_are_ints(stmt, at + 5, 2);
-  for (int i = 1; i <= 3; i++)
-    typed = typed && (sqlite3_column_type(stmt, at + i) == SQLITE_NULL || tide_stmt_are_ints(stmt, at + i, 1));
-  if (!typed)
-    tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_sink is damaged: a number of sink %s, dataset %s is none",
-                 sink->sink, sink->dataset);
+  static const struct {
+    const char *name;
+    int column;
+    bool may_lack;
+  } numbers[] = {{"tidemark_sink.start", 0, false},           {"tidemark_sink.max_rows", 1, true},
+                 {"tidemark_sink.max_bytes", 2, true},        {"tidemark_sink.min_rows", 3, true},
+                 {"tidemark_sink_state.caught_up", 5, false}, {"tidemark_sink_state.epoch", 6, false}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    const int column = at + numbers[i].column;
+    if (!tide_stmt_are_ints(stmt, column, 1) &&
+        !(numbers[i].may_lack && sqlite3_column_type(stmt, column) == SQLITE_NULL))
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "%s is no whole number for sink %s of dataset %s", numbers[i].name,
+                   sink->sink, sink->dataset);
+  }
 }
 
 bool tide_sink_next(sqlite3_stmt *stmt, struct tide_sink *ret_sink, struct tide_err *err) {

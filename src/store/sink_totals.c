@@ -74,8 +74,10 @@ static void read_batches(sqlite3 *db, const char *schema, const char *sink, cons
   if (!has_table(db, schema, "tidemark_sink_count", err) || tide_err_is_set(err))
     return;
   const int64_t asked = tide_stmt_int(
-      db, 0, err, "SELECT max(not_before) FROM \"%w\".tidemark_sink_count WHERE sink = %Q AND dataset = %Q", schema,
-      sink, dataset);
+      db, 0, err,
+      "SELECT max(c.not_before) FROM \"%w\".tidemark_sink_count c JOIN \"%w\".tidemark_sink_state t"
+      " ON t.sink = c.sink AND t.dataset = c.dataset AND t.folder = c.place WHERE c.sink = %Q AND c.dataset = %Q",
+      schema, schema, sink, dataset);
   totals->not_before = asked > 0 ? asked : totals->not_before;
 }
 

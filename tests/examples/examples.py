@@ -31,6 +31,12 @@ class Sink:
         self.assertEqual(self.sql(self.actual), self.sql(self.expected))
         self.assertEqual(self.sql("SELECT tidemark_check('logs')"), "ok")
 
+    def make_anew(self):
+        """Another log of the same name, whose numbers begin again, with fewer rows."""
+        self.sql("DROP TABLE logs; DROP TABLE twin;" + case.SCHEMA)
+        self.written = 1000
+        self.write(5)
+
     def statements(self):
         """The script in pieces that each end a statement, or a command of the shell."""
         pieces, piece = [], ""
@@ -104,12 +110,43 @@ class Rollup(Sink, Case):
       GROUP BY 1, 2 ORDER BY 1, 2"""
 
 
+    def test_rows_without_a_time(self):
+        self.write(3)
+        self.run_script()
+        for _ in range(2):
+            self.sql("INSERT INTO logs(source, body) VALUES ('s1', 'no time')")
+            self.run_script()
+        hour = "SELECT DISTINCT ingested_at / 3600000 FROM logs WHERE ts IS NULL"
+        self.assertEqual(self.sql(f"SELECT sum(n) FROM rollup WHERE hour IN ({hour})"), "2")
+        self.sql("SELECT tidemark_rewind('rollup', 'logs', 'source=s1', 0, 'again')")
+        self.run_script()
+        self.assertEqual(self.sql("SELECT sum(n), min(n) > 0 OR min(n) = 0 FROM rollup"), "5|1")
+
+    def test_no_rewind_below_the_start(self):
+        self.write(6)
+        self.sql("INSERT INTO tidemark_sink(sink, dataset, start) VALUES ('rollup', 'logs', 'latest')")
+        self.run_script()
+        self.write(6)
+        self.run_script()
+        process = self.shell()
+        _, errors = process.communicate("SELECT tidemark_rewind('rollup', 'logs', 'source=s1', 0, 'x')", timeout=LONG_S)
+        self.assertIn("rollup has not counted what lies below its start", errors)
+        self.assertEqual(self.sql("SELECT sum(n) FROM rollup"), "6")
+
+
 class Latest(Sink, Case):
     script = "latest.sql"
     actual = "SELECT * FROM latest ORDER BY source, component"
     expected = """SELECT source, ifnull(component, ''), since, ts, level, body FROM twin t WHERE NOT EXISTS (
       SELECT 1 FROM twin WHERE source = t.source AND since > t.since
         AND ifnull(component, '') = ifnull(t.component, '')) ORDER BY 1, 2"""
+
+    def test_a_log_made_anew(self):
+        self.write()
+        self.run_script()
+        self.make_anew()
+        self.run_script()
+        self.assert_exact()
 
     def test_no_way_back_to_an_older_row(self):
         self.write()
@@ -128,6 +165,13 @@ class Search(Sink, Case):
       INSERT INTO search(search) VALUES ('integrity-check')"""
     expected = """SELECT since, body FROM twin WHERE since IN (SELECT since FROM logs) ORDER BY 1;
       SELECT since FROM twin WHERE since IN (SELECT since FROM logs) AND body LIKE 'word3 %' ORDER BY 1"""
+
+    def test_a_log_made_anew(self):
+        self.write()
+        self.run_script()
+        self.make_anew()
+        self.run_script()
+        self.assert_exact()
 
     def test_deleted_rows_leave(self):
         self.write()
@@ -164,7 +208,7 @@ class Forward(Case):
 
     def test_answers_that_are_lost(self):
         self.write(30)
-        for step in ({"drop": "after"}, {"drop": "before"}, {"status": 503}):
+        for step in ({"drop": "after"}, {"drop": "before"}, {"status": 503}, {"status": 302}, {"status": 207}):
             self.receiver.script.extend([{}, step])
             self.assertNotEqual(self.run_script()[0], 0)
             self.write(2)

@@ -68,7 +68,8 @@ def of_sinks():
     yield "last_commit_timestamp_seconds", """SELECT sink, dataset, max(committed_at) / 1000.0
         FROM tidemark_export_log WHERE kind = 'batch' GROUP BY 1, 2"""
     yield "next_try_timestamp_seconds", """SELECT sink, dataset, max(not_before) / 1000.0
-        FROM tidemark_sink_count WHERE not_before > 0 GROUP BY 1, 2"""
+        FROM tidemark_sink_count JOIN tidemark_sink_state USING (sink, dataset)
+        WHERE not_before > 0 AND folder = place GROUP BY 1, 2"""
     yield "held_rows", """SELECT s.sink, s.dataset, coalesce(h.value ->> 'rows', 0) FROM tidemark_sink s
         LEFT JOIN json_each(tidemark_prune('logs', 'dry-run'), '$.held') h ON h.value ->> 'sink' = s.sink"""
 

@@ -60,6 +60,38 @@ START_TEST(next_try) {
 }
 END_TEST
 
+/* What the place of before was to wait for is nothing to the present one. */
+START_TEST(next_try_of_a_place_that_was_left) {
+  begin();
+  ck_assert_int_eq(rmdir(folder), 0);
+  db_exec(db, "INSERT INTO logs VALUES ('a', 'one')");
+  ck_assert_str_eq(tick("failed"), "1");
+  ck_assert_str_eq(of_sink("next_try_timestamp_seconds"), "1767225601.000");
+  const char *other = scratch_path("other");
+  ck_assert_int_eq(mkdir(other, 0755), 0);
+  db_exec(db, "DELETE FROM tidemark_batch; UPDATE tidemark_sink SET target = 'file://%s'", other);
+  ck_assert_str_eq(of_sink("next_try_timestamp_seconds"), "-");
+  end();
+}
+END_TEST
+
+/* One that this Tidemark is too old for keeps nobody from seeing the others. */
+START_TEST(newer_format) {
+  begin();
+  db_exec(db, "CREATE VIRTUAL TABLE newer USING tidemark(body TEXT);"
+              "UPDATE newer_config SET value = 99 WHERE key = 'format'; INSERT INTO logs VALUES ('a', 'one')");
+  sqlite3 *again = db_open(scratch_path("db"), NULL);
+  sqlite3 *first = db;
+  db = again;
+  ck_assert_str_eq(sample("tidemark_dataset_rows", ""), "1");
+  ck_assert_str_eq(sample("tidemark_dataset_readable", ""), "1");
+  ck_assert_int_eq(db_int(db, "SELECT tidemark_metrics() LIKE '%%readable{schema=\"main\",dataset=\"newer\"} 0%%'"), 1);
+  db = first;
+  db_close(again);
+  end();
+}
+END_TEST
+
 START_TEST(own_transaction_is_counted) {
   begin();
   db_exec(db, "BEGIN; INSERT INTO logs VALUES ('a', 'one'), ('b', 'two')");
@@ -99,6 +131,13 @@ START_TEST(locked_is_an_error) {
 END_TEST
 
 int main(void) {
-  const TTest *const tests[] = {times, next_try, own_transaction_is_counted, damaged_log, locked_is_an_error, NULL};
+  const TTest *const tests[] = {times,
+                                next_try,
+                                next_try_of_a_place_that_was_left,
+                                newer_format,
+                                own_transaction_is_counted,
+                                damaged_log,
+                                locked_is_an_error,
+                                NULL};
   return unit_main("metrics", tests);
 }

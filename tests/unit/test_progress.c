@@ -1,5 +1,10 @@
 /* What long calls tell a terminal, with the clock, the terminal and its width put in its place. */
 #define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdlib.h>
+#include <termios.h>
+#include <unistd.h>
+
 #include "base/host.h"
 #include "base/progress.h"
 #include "export_db.h"
@@ -12,6 +17,8 @@ static struct {
   char first[1024];
   char last[1024];
 } terminal;
+
+static void (*host_write)(const char *text, size_t size);
 
 static bool is_there(void) {
   return terminal.there;
@@ -165,10 +172,48 @@ START_TEST(failed_call_cleans_up) {
 }
 END_TEST
 
+/* As after Ctrl-S: who waited for it would keep its locks for as long as somebody reads the screen. */
+START_TEST(stopped_terminal_stops_nobody) {
+  char text[64] = "";
+  const int kept = dup(STDERR_FILENO);
+  const int master = posix_openpt(O_RDWR | O_NOCTTY);
+  ck_assert(master >= 0 && grantpt(master) == 0 && unlockpt(master) == 0);
+  const int slave = open(ptsname(master), O_RDWR | O_NOCTTY);
+  ck_assert_int_ge(slave, 0);
+  ck_assert_int_eq(dup2(slave, STDERR_FILENO), STDERR_FILENO);
+  ck_assert_int_eq(tcflow(slave, TCOOFF), 0);
+  host_write("lost", 4);
+  ck_assert_int_eq(tcflow(slave, TCOON), 0);
+  host_write("told", 4);
+  dup2(kept, STDERR_FILENO);
+  ck_assert_int_eq(read(master, text, sizeof text), 4);
+  ck_assert_str_eq(text, "told");
+  close(slave);
+  close(master);
+  close(kept);
+}
+END_TEST
+
+START_TEST(damage_keeps_its_partition_alone) {
+  begin_at(200);
+  db_exec(db, "SELECT tidemark_progress(1); INSERT INTO logs VALUES ('a', 'one'), ('b', 'two');"
+              "SELECT tidemark_flush('logs'); UPDATE logs_segment SET rows = -7 WHERE partition = 1");
+  ck_assert_str_eq(tick("rows"), "1");
+  end();
+}
+END_TEST
+
 int main(void) {
-  const TTest *const tests[] = {line_of_an_export,     names_are_harmless,
-                                a_few_times_a_second,  short_call_tells_nothing,
-                                each_long_call_tells,  silent_unless_asked_and_there,
-                                failed_call_cleans_up, NULL};
+  host_write = tide_host_terminal.write;
+  const TTest *const tests[] = {line_of_an_export,
+                                names_are_harmless,
+                                a_few_times_a_second,
+                                short_call_tells_nothing,
+                                each_long_call_tells,
+                                silent_unless_asked_and_there,
+                                failed_call_cleans_up,
+                                stopped_terminal_stops_nobody,
+                                damage_keeps_its_partition_alone,
+                                NULL};
   return unit_main("progress", tests);
 }

@@ -19,7 +19,8 @@ db.loadExtension(path.resolve(extension));
 db.exec(`CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark(
   source TEXT NOT NULL, at TIMESTAMP_MS, ok BOOLEAN, body TEXT, partition_by=source)`);
 db.prepare(`INSERT OR IGNORE INTO tidemark_sink(sink, dataset, target, format, columns)
-  VALUES ('archive', 'events', 'file://' || ?, 'ndjson', '["since", "source", "ok", "body"]')`)
+  VALUES ('archive', 'events', 'file://' || replace(replace(replace(?, '%', '%25'), '?', '%3F'), '#', '%23'), 'ndjson',
+    '["since", "source", "ok", "body"]')`)
   .run(path.resolve(folder));
 
 const since = db.prepare('SELECT coalesce(max(since), 0) FROM events').pluck().safeIntegers().get();

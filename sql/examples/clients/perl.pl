@@ -29,7 +29,8 @@ $dbh->sqlite_enable_load_extension(0);
 $dbh->do('CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark(
   source TEXT NOT NULL, at TIMESTAMP_MS, ok BOOLEAN, body TEXT, partition_by=source)');
 $dbh->do(q{INSERT OR IGNORE INTO tidemark_sink(sink, dataset, target, format, columns)
-  VALUES ('archive', 'events', 'file://' || ?, 'ndjson', '["since", "source", "ok", "body"]')},
+  VALUES ('archive', 'events', 'file://' || replace(replace(replace(?, '%', '%25'), '?', '%3F'), '#', '%23'), 'ndjson',
+    '["since", "source", "ok", "body"]')},
     undef, abs_path($folder));
 
 my ($since) = $dbh->selectrow_array('SELECT coalesce(max(since), 0) FROM events');

@@ -26,7 +26,8 @@ $db->loadExtension(basename($extension));
 $db->exec('CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark(
   source TEXT NOT NULL, at TIMESTAMP_MS, ok BOOLEAN, body TEXT, partition_by=source)');
 $sink = $db->prepare("INSERT OR IGNORE INTO tidemark_sink(sink, dataset, target, format, columns)
-  VALUES ('archive', 'events', 'file://' || ?, 'ndjson', '[\"since\", \"source\", \"ok\", \"body\"]')");
+  VALUES ('archive', 'events', 'file://' || replace(replace(replace(?, '%', '%25'), '?', '%3F'), '#', '%23'), 'ndjson',
+    '[\"since\", \"source\", \"ok\", \"body\"]')");
 $sink->bindValue(1, $folder);
 $sink->execute();
 

@@ -28,7 +28,9 @@ with connection:
     connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark("
                        "source TEXT NOT NULL, at TIMESTAMP_MS, ok BOOLEAN, body TEXT, partition_by=source)")
     connection.execute("INSERT OR IGNORE INTO tidemark_sink(sink, dataset, target, format, columns) VALUES "
-                       "('archive', 'events', 'file://' || ?, 'ndjson', '[\"since\", \"source\", \"ok\", \"body\"]')",
+                       "('archive', 'events',"
+                       " 'file://' || replace(replace(replace(?, '%', '%25'), '?', '%3F'), '#', '%23'),"
+                       " 'ndjson', '[\"since\", \"source\", \"ok\", \"body\"]')",
                        (os.path.abspath(folder),))
 
 since = connection.execute("SELECT coalesce(max(since), 0) FROM events").fetchone()[0]

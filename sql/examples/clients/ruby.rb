@@ -22,7 +22,8 @@ db.enable_load_extension(false)
 db.execute('CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark(
   source TEXT NOT NULL, at TIMESTAMP_MS, ok BOOLEAN, body TEXT, partition_by=source)')
 db.execute(%q{INSERT OR IGNORE INTO tidemark_sink(sink, dataset, target, format, columns)
-  VALUES ('archive', 'events', 'file://' || ?, 'ndjson', '["since", "source", "ok", "body"]')},
+  VALUES ('archive', 'events', 'file://' || replace(replace(replace(?, '%', '%25'), '?', '%3F'), '#', '%23'), 'ndjson',
+    '["since", "source", "ok", "body"]')},
            [File.expand_path(folder)])
 
 since = db.get_first_value('SELECT coalesce(max(since), 0) FROM events')

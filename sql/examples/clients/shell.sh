@@ -19,7 +19,8 @@ sqlite3 -batch -bail -list -separator ' ' "$2" <<EOF
 CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark(
   source TEXT NOT NULL, at TIMESTAMP_MS, ok BOOLEAN, body TEXT, partition_by=source);
 INSERT OR IGNORE INTO tidemark_sink(sink, dataset, target, format, columns) VALUES
-  ('archive', 'events', 'file://$folder', 'ndjson', '["since", "source", "ok", "body"]');
+  ('archive', 'events', 'file://' || replace(replace(replace('$folder', '%', '%25'), '?', '%3F'), '#', '%23'), 'ndjson',
+   '["since", "source", "ok", "body"]');
 
 .parameter set @rows ${4:-3}
 .parameter set @process $$

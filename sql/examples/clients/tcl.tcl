@@ -24,7 +24,8 @@ db eval {CREATE VIRTUAL TABLE IF NOT EXISTS events USING tidemark(
   source TEXT NOT NULL, at TIMESTAMP_MS, ok BOOLEAN, body TEXT, partition_by=source)}
 set folder [file normalize $folder]
 db eval {INSERT OR IGNORE INTO tidemark_sink(sink, dataset, target, format, columns)
-  VALUES ('archive', 'events', 'file://' || $folder, 'ndjson', '["since", "source", "ok", "body"]')}
+  VALUES ('archive', 'events', 'file://' || replace(replace(replace($folder, '%', '%25'), '?', '%3F'), '#', '%23'),
+    'ndjson', '["since", "source", "ok", "body"]')}
 
 set since [db onecolumn {SELECT coalesce(max(since), 0) FROM events}]
 db transaction immediate { ;# the write lock at BEGIN: a writer waits its turn instead of failing midway
