@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What sql/examples imports from files, each row once: again, grown, killed at changes of files, refused.
+"""What sql/examples imports from files, each row once: again, grown, rotated, two at once, killed, refused.
 
   imports.py --kill-at LIBRARY TIDEMARK [--shell SQLITE3] [--preload LIBRARY] [TEST...]
 
@@ -9,6 +9,8 @@ import csv
 import json
 import os
 import pathlib
+import shlex
+import shutil
 import subprocess
 
 import case
@@ -20,6 +22,8 @@ class Import(case.Case):
     def setUp(self):
         super().setUp()
         self.file = pathlib.Path(self.folder.name, "it's $a file." + self.kind)
+        self.generation = 1  # of the files that had this name
+        self.rotated = []  # what was expected of the earlier ones
         # Of what the script starts, sqlite3 alone is to be killed.
         self.environment["PATH"] = os.pathsep.join([self.folder.name, os.environ["PATH"]])
 
@@ -34,10 +38,15 @@ class Import(case.Case):
         output = self.sql(f".mode json\nSELECT {self.columns} FROM {self.table} ORDER BY since;") if there else ""
         return [tuple(row.values()) for row in json.loads(output or "[]")]
 
+    def rotate(self):
+        self.rotated += self.expected()
+        self.file.replace(self.file.with_name(f"rotated.{self.generation}"))
+        self.generation += 1
+
     def assert_imported(self, new):
         done = self.run_script()
         self.assertEqual((done.returncode, done.stderr, done.stdout), (0, "", f"{new} new rows\n"))
-        self.assertEqual(self.imported(), self.expected())
+        self.assertEqual(self.imported(), self.rotated + self.expected())
 
     def assert_refused(self, words):
         before = self.content()
@@ -63,6 +72,51 @@ class Life:
         self.assertEqual(self.content(), before)
         self.extend(4, 7)
         self.assert_imported(3)
+
+    def test_rotated(self):
+        """Another file of the name is longer, shorter, or as long; lines without an id are where others were."""
+        self.extend(1, 3)
+        self.assert_imported(2)
+        for first, end in ((4, 7), (5, 6), (2, 3)):
+            self.rotate()
+            self.extend(first, end)
+            self.assert_imported(end - first)
+            self.assert_imported(0)
+        self.extend(0, 1)
+        self.assert_imported(1)
+
+    def test_two_at_once(self):
+        """One has read the file when another takes what is there then: more of it, or the next file of the name."""
+        script, cat = case.EXAMPLES / f"import-{self.kind}.sh", shutil.which("cat")
+        words = shlex.join(["sh", str(script), self.database, self.file.name])
+        self.add_program("cat", f'''{cat} "$@"
+if [ -e next ]; then mv next {shlex.quote(self.file.name)}; {words} >other; fi''')
+        self.extend(0, 2)
+        for rotated, first, end in ((False, 2, 4), (False, 4, 5), (True, 5, 6)):
+            read = self.file.read_bytes()
+            if rotated:
+                self.rotate()
+            self.extend(first, end)
+            self.file.replace(self.file.with_name("next"))
+            self.file.write_bytes(read)
+            done = self.run_script()
+            self.assertNotEqual(done.returncode, 0)
+            self.assertEqual(done.stdout, "")
+            self.assertIn("another import of the file ended meanwhile: run it again", done.stderr)
+            self.assertFalse(self.file.with_name("next").exists())
+            self.assertEqual(self.imported(), self.rotated + self.expected())
+            self.assert_imported(0)
+
+    def test_settings_of_the_user(self):
+        """Of two -init the last holds; a ~/.sqliterc is not for tests to write, its folder is asked of the system."""
+        settings = pathlib.Path(self.folder.name, "settings")
+        settings.write_text(".headers on\n.mode column\n", encoding="utf-8")
+        program = pathlib.Path(self.folder.name, "sqlite3")
+        self.add_program("sqlite3", program.read_text(encoding="utf-8").replace('"$@"', f"-init '{settings}' \"$@\""))
+        self.extend(0, 2)
+        self.assert_imported(2)
+        self.extend(2, 3)
+        self.assert_imported(1)
 
     def test_killed(self):
         """Each time all rows are there, or none of the new ones; what is run again ends with each once."""
@@ -115,13 +169,6 @@ class Csv(Life, Import):
             return [(row["source"], int(row["ts"]), *(row[name] or None for name in self.columns.split(", ")[2:]))
                     for row in csv.DictReader(file)]
 
-    def test_another_file_of_the_name(self):
-        self.extend(0, 4)
-        self.assert_imported(4)
-        self.file.unlink()
-        self.extend(0, 1)
-        self.assert_refused("another one has its name")
-
     def test_lines_that_are_not_as_the_first(self):
         for line, words in (("1,s\n", "line 7: expected 6 columns"), ("1,s,,,,,,\n", "line 7: expected 6 columns"),
                             ('1,s,,,"no end,\n', "unterminated"), ("later,s,,,,\n", "TIMESTAMP_MS column logs.ts")):
@@ -154,7 +201,7 @@ class Ndjson(Life, Import):
         for number, line in enumerate(self.file.read_text(encoding="utf-8").split("\n"), 1):
             if line:
                 row = json.loads(line)
-                key = row.get("id", f"{self.file}:{number}")
+                key = row.get("id", f"{self.file}:{self.generation}:{number}")
                 rows.setdefault(key, (row["source"], key, row["ts"], row["body"], line))
         return list(rows.values())
 
