@@ -2,6 +2,7 @@
  * modes, the main, an attached and the TEMP schema, with and without DEFENSIVE and trusted schemas. An ordinary table
  * beside it says what it must hold. */
 #define _GNU_SOURCE
+#include "effort.h"
 #include "export_db.h"
 
 static const char *const encodings[] = {"UTF-8", "UTF-16le", "UTF-16be"};
@@ -108,8 +109,7 @@ static void compare(void) {
              "SELECT count(*) FROM (SELECT since, source, n, typeof(body), quote(body), body FROM %s"
              " EXCEPT SELECT since, source, n, typeof(body), quote(body), body FROM \"%w\".twin)",
              day.table, day.schema);
-  assert_text(db,
-              db_text(db, "SELECT since FROM \"%w\".twin WHERE source = 'é😀' AND n < 9 ORDER BY since", day.schema),
+  assert_text(db, db_text(db, "SELECT since FROM \"%w\".twin WHERE source = 'é😀' AND n < 9 ORDER BY since", day.schema),
               "SELECT since FROM %s WHERE source = 'é😀' AND n < 9 ORDER BY since", day.table);
   assert_text(db, db_text(db, "SELECT n FROM \"%w\".twin WHERE body > 'text 3' ORDER BY body, since", day.schema),
               "SELECT n FROM %s WHERE body > 'text 3' ORDER BY body, since", day.table);
@@ -210,7 +210,7 @@ static void live(int number) {
 /* The short form takes every fifth of all days, which has each pair of settings. */
 START_TEST(every_day_is_the_same) {
   shim_register();
-  for (int number = 0; number < DAYS; number += getenv("TIDE_TEST_LONG") != NULL ? 1 : 5)
+  for (int number = 0; number < DAYS; number += effort_is_long() ? 1 : EFFORT_DIVISOR == 1 ? 5 : 13)
     live(number);
 }
 END_TEST
