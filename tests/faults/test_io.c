@@ -192,7 +192,7 @@ static void fail_in_each_way(int operation) {
 }
 
 START_TEST(every_call) {
-  if (faults_has_turn(_i, 1))
+  if (faults_has_turn(_i, 4))
     fail_in_each_way(_i);
 }
 END_TEST

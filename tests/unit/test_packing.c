@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include "engine/packing.h"
 
-#include "effort.h"
 #include "engine/txn.h"
 #include "sql_db.h"
 #include "unit.h"
@@ -149,7 +148,7 @@ START_TEST(nothing_is_sealed_without_autoflush) {
 END_TEST
 
 START_TEST(memory_of_a_big_transaction) {
-  enum { ROWS = 150000 / EFFORT_DIVISOR, PARTITIONS = 16, BESIDE = 10 << 20 }; /* 26 MB of rows */
+  enum { ROWS = 150000, PARTITIONS = 16, BESIDE = 10 << 20 }; /* 26 MB of rows */
   begin("");
   db_exec(db, "PRAGMA cache_size = -1000; BEGIN");
   const int64_t before = sqlite3_memory_used();
