@@ -46,7 +46,7 @@ enum tide_metrics_of_sink {
 struct tide_metrics_dataset {
   char *schema;
   char *dataset;
-  char *error; /* NULL: all of it was read; else the dataset's damage, and neither it nor its sinks have figures */
+  char *error; /* NULL: all of it was read; else why not, and neither it nor its sinks have figures */
   int64_t figures[TIDE_METRICS_OF_DATASET];
 };
 
@@ -67,8 +67,8 @@ struct tide_metrics {
   size_t sinks_cap;
 };
 
-/* Adds the figures of a schema that has sink tables. Damage of a dataset is entered with it, and does not keep the
- * others' from being read; any other error ends the call. */
+/* Adds the figures of a schema that has sink tables. Damage of a dataset, or a format that this Tidemark does not know,
+ * is entered with it and does not keep the others' from being read; any other error ends the call. */
 void tide_metrics_add_schema(struct tide_metrics *metrics, struct tide_conn *conn, const char *schema,
                              struct tide_err *err);
 void tide_metrics_clear(struct tide_metrics *metrics);

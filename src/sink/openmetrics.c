@@ -137,9 +137,9 @@ static void put_sink_family(const struct tide_metrics *metrics, int figure, stru
 static void put_readable(const struct tide_metrics *metrics, struct tide_buf *out, struct tide_err *err) {
   static const struct family readable = {.name = "tidemark_dataset_readable",
                                          .type = "gauge",
-                                         .help = "1; 0 when the dataset is damaged, which then has no other figures."};
+                                         .help = "1; 0 when the dataset cannot be read, and has no other figures."};
   static const struct family error = {
-      .name = "tidemark_dataset_error_info", .type = "gauge", .help = "What is damaged."};
+      .name = "tidemark_dataset_error_info", .type = "gauge", .help = "Why a dataset cannot be read."};
   put_head(out, &readable, err);
   for (size_t i = 0; i < metrics->ndatasets; i++) {
     begin_sample(out, &readable, err);

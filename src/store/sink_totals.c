@@ -13,17 +13,22 @@ static int64_t count(sqlite3_stmt *stmt, int column, const char *table, struct t
   return value;
 }
 
-/* The columns have the order of the structure's first members, in both tables. */
+/* The columns have the order of the structure's first members, in both tables; behind them is how many rows have
+ * something else than a number there, which a sum passes over: tables of a file from elsewhere may not be STRICT. */
 static void add(sqlite3_stmt *stmt, const char *table, struct tide_sink_totals *totals, struct tide_err *err) {
   int64_t *const sums[] = {&totals->batches,  &totals->rows,         &totals->skipped, &totals->dead,
                            &totals->gap_rows, &totals->rewound_rows, &totals->bytes};
   const int n = (int)(sizeof sums / sizeof *sums);
   if (tide_stmt_row(stmt, err)) {
+    const int64_t strange = count(stmt, n, table, err);
+    if (strange > 0)
+      tide_err_set(err, SQLITE_CORRUPT_VTAB, "tidemark_%s: rows with a number that is none: %lld", table,
+                   (long long)strange);
     for (int i = 0; i < n; i++) {
       const int64_t value = count(stmt, i, table, err);
       *sums[i] = value < INT64_MAX - *sums[i] ? *sums[i] + value : INT64_MAX;
     }
-    totals->committed_at = sqlite3_column_count(stmt) > n ? count(stmt, n, table, err) : totals->committed_at;
+    totals->committed_at = sqlite3_column_count(stmt) > n + 1 ? count(stmt, n + 1, table, err) : totals->committed_at;
   }
   sqlite3_finalize(stmt);
 }
@@ -41,7 +46,10 @@ static void add_log(sqlite3 *db, const char *schema, const char *sink, const cha
           "SELECT total(kind = 'batch') AS batches, total(iif(kind = 'batch', rows, 0)) AS rows,"
           " total(iif(kind = 'rewind', 0, skipped)) AS skipped, total(iif(kind = 'rewind', 0, dead)) AS dead,"
           " total(iif(kind = 'gap', rows, 0)) AS gap_rows, total(iif(kind = 'rewind', rows, 0)) AS rewound_rows,"
-          " total(bytes) AS bytes, max(iif(kind = 'batch', committed_at, NULL)) AS committed_at"
+          " total(bytes) AS bytes, total(typeof(rows) <> 'integer' OR typeof(skipped) <> 'integer'"
+          " OR typeof(dead) <> 'integer' OR typeof(bytes) <> 'integer' OR typeof(committed_at) <> 'integer') AS "
+          "strange,"
+          " max(iif(kind = 'batch', committed_at, NULL)) AS committed_at"
           " FROM \"%w\".tidemark_export_log WHERE sink = %Q AND dataset = %Q",
           schema, sink, dataset),
       "export_log", totals, err);
@@ -50,7 +58,10 @@ static void add_log(sqlite3 *db, const char *schema, const char *sink, const cha
   add(tide_stmt_prepare(
           db, err,
           "SELECT total(batches) AS batches, total(rows) AS rows, total(skipped) AS skipped, total(dead) AS dead,"
-          " total(gap_rows) AS gap_rows, total(rewound_rows) AS rewound_rows, total(bytes) AS bytes"
+          " total(gap_rows) AS gap_rows, total(rewound_rows) AS rewound_rows, total(bytes) AS bytes,"
+          " total(typeof(batches) <> 'integer' OR typeof(rows) <> 'integer' OR typeof(skipped) <> 'integer'"
+          " OR typeof(dead) <> 'integer' OR typeof(gap_rows) <> 'integer' OR typeof(rewound_rows) <> 'integer'"
+          " OR typeof(bytes) <> 'integer') AS strange"
           " FROM \"%w\".tidemark_export_total WHERE sink = %Q AND dataset = %Q",
           schema, sink, dataset),
       "export_total", totals, err);

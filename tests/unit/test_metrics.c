@@ -117,6 +117,23 @@ START_TEST(damaged_log) {
 }
 END_TEST
 
+/* A sum passes over a text, and a counter that falls would look like a new log. */
+START_TEST(text_in_the_log) {
+  begin();
+  db_exec(db, "INSERT INTO logs VALUES ('a', 'one'); SELECT tidemark_export('s');"
+              "PRAGMA writable_schema = on; UPDATE sqlite_schema SET sql = replace(sql, ') STRICT', ')')"
+              " WHERE name = 'tidemark_export_log'; DROP TRIGGER tidemark_export_log_update");
+  db_close(db);
+  db = db_open(scratch_path("db"), NULL);
+  ck_assert_str_eq(sample("tidemark_dataset_readable", ""), "1");
+  db_exec(db, "UPDATE tidemark_export_log SET rows = 'many'");
+  ck_assert_str_eq(sample("tidemark_dataset_readable", ""), "0");
+  ck_assert_str_eq(
+      sample("tidemark_dataset_error_info", ",error=\"tidemark_export_log: rows with a number that is none: 1\""), "1");
+  end();
+}
+END_TEST
+
 /* Anything but damage ends the call. */
 START_TEST(locked_is_an_error) {
   begin();
@@ -137,6 +154,7 @@ int main(void) {
                                 newer_format,
                                 own_transaction_is_counted,
                                 damaged_log,
+                                text_in_the_log,
                                 locked_is_an_error,
                                 NULL};
   return unit_main("metrics", tests);
