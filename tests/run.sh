@@ -106,7 +106,7 @@ packages)
   install_missing python3 nodejs npm python3-venv python3-pip dpkg-dev debhelper fakeroot man mandoc
   ;;
 readers) install_missing python3 ca-certificates nodejs swift-proxy swift-account swift-container swift-object ;;
-*) install_missing python3-prometheus-client ;;
+*) install_missing curl python3-prometheus-client ;;
 esac
 if [ -n "$others" ]; then
   folder=$others
